@@ -118,6 +118,25 @@ Result<Go> decode_go(std::string_view message) {
   return go;
 }
 
+std::string encode_report(const Report& report) {
+  WireWriter writer = start(TaskMessage::kReport);
+  writer.put_text(report.what);
+  writer.put_text(report.hint);
+  return make_frame(writer.take());
+}
+
+Result<Report> decode_report(std::string_view message) {
+  WireReader reader(message);
+  Report report;
+  const bool known = reader.get_u8() == static_cast<uint8_t>(TaskMessage::kReport);
+  report.what = reader.get_text();
+  report.hint = reader.get_text();
+  if (!known || !reader.at_end()) {
+    return malformed("report");
+  }
+  return report;
+}
+
 std::string encode_number(TaskMessage kind, uint32_t number) {
   WireWriter writer = start(kind);
   writer.put_u32(number);

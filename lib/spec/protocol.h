@@ -75,6 +75,9 @@ enum class TaskMessage : uint8_t {
   kFail = 3,    ///< agent to stage: end with this status; the message has been printed
   kExited = 4,  ///< stage that stayed as parent, to agent: the program has ended
   kEnd = 5,     ///< agent to that stage: you may end
+  kWait = 6,    ///< agent to stage, first: wait this many milliseconds for kGo or kFail, not longer
+  kReport =
+      7,  ///< stage to agent: the program can't be run; kEnd answers when that has been printed
 };
 
 /// What the plugin's task_init (or `distinit exec`) says first, while the task still has its own
@@ -122,7 +125,17 @@ std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view message);
 std::string encode_go(const Go& go);
 Result<Go> decode_go(std::string_view message);
-/// kFail and kExited carry one number: an exit status, or a wait status.
+/// Why the program can't be run, for the agent to print once for all ranks that say the same.
+struct Report {
+  std::string what;
+  std::string hint;
+
+  bool operator==(const Report&) const = default;
+};
+
+std::string encode_report(const Report& report);
+Result<Report> decode_report(std::string_view message);
+/// kFail, kExited and kWait carry one number: an exit status, a wait status, milliseconds.
 std::string encode_number(TaskMessage kind, uint32_t number);
 Result<uint32_t> decode_number(TaskMessage kind, std::string_view message);
 std::string encode_end();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage: the last thing in a task before the user's program. It waits for the agent's word,
+// applies environment and limits, and execs: same pid, same signals, same terminal. Linked
+// statically, and reached through an inherited descriptor, because it may run inside a container's
+// root.
+
+#include "helper/stage_program.h"
+#include "helper/stage_socket.h"
+#include "helper/stage_stay.h"
+#include "lib/base/exit_status.h"
+#include "lib/base/log.h"
+#include "lib/spec/protocol.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace distinit {
+
+namespace {
+
+/// Until the agent has said how long: it answers within milliseconds of accepting.
+constexpr milliseconds kFirstWait{60'000};
+
+int fail(const Error& error) {
+  Log().error(error);
+  return exit_status(error.code);
+}
+
+/// Only one of a node's tasks speaks when the agent is gone; the plugin has spoken if it never
+/// came.
+int agent_lost() {
+  const char* local_rank = getenv("SLURM_LOCALID");
+  if (local_rank != nullptr && local_rank[0] == '0' && local_rank[1] == '\0') {
+    const char* node = getenv("SLURMD_NODENAME");
+    Log().error(Error{ErrorCode::kRendezvous,
+                      std::string("the agent on ") + (node == nullptr ? "this node" : node) +
+                          " ended before the program could start",
+                      "was it killed (out of memory, an administrator)? see this node's system log",
+                      0});
+  }
+  return kExitRendezvous;
+}
+
+int run_program(AgentSocket& agent, const Go& go, char** argv) {
+  const Error error = execute_program(go, argv);
+  return agent.report(Report{error.what, error.hint}) ? exit_status(error.code) : fail(error);
+}
+
+int run(int argc, char** argv) {
+  const int own_fd = stage_fd_from_path(argc > 0 ? argv[0] : "");
+  if (own_fd < 0) {
+    return fail(Error{ErrorCode::kUsage, "distinit-stage can't be started by hand",
+                      "use `srun --distinit=SPEC PROGRAM` or `srun distinit exec`", 0});
+  }
+  static_cast<void>(set_close_on_exec(own_fd, true).has_value());
+  AgentSocket agent{Fd(own_fd + 1)};
+  milliseconds wait = kFirstWait;
+  while (true) {
+    const std::optional<std::string> message = agent.receive(wait);
+    if (!message) {
+      return agent_lost();
+    }
+    switch (static_cast<TaskMessage>(message_kind(*message))) {
+      case TaskMessage::kWait:
+        if (const auto longest = decode_number(TaskMessage::kWait, *message)) {
+          wait = milliseconds(*longest);
+        }
+        break;
+      case TaskMessage::kFail: {
+        const auto status = decode_number(TaskMessage::kFail, *message);
+        return status ? static_cast<int>(*status) : kExitInternal;
+      }
+      case TaskMessage::kGo: {
+        const auto go = decode_go(*message);
+        if (!go) {
+          return fail(go.error());
+        }
+        char** program_argv = argv;
+        if (go->program.empty()) {
+          ++program_argv;
+        }
+        return go->stay ? stay_as_parent(agent, *go, program_argv, run_program)
+                        : run_program(agent, *go, program_argv);
+      }
+      default:
+        return fail(Error{ErrorCode::kInternal, "the agent sent a message of an unknown kind",
+                          "plugin, helper and stage must be of one release", 0});
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace distinit
+
+int main(int argc, char** argv) {
+  return distinit::run(argc, argv);
+}
