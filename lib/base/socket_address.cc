@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/socket_address.h"
 
-#include "lib/base/fd.h"
 #include "lib/base/text.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -13,158 +13,141 @@ namespace distinit {
 
 namespace {
 
-const sockaddr_in& as_v4(const sockaddr_storage& storage) {
-  return reinterpret_cast<const sockaddr_in&>(storage);
+// sockaddr_storage is read through copies: a cast would break strict aliasing.
+template <typename T>
+T as(const sockaddr_storage& endpoint) {
+  T out;
+  memcpy(&out, &endpoint, sizeof out);
+  return out;
 }
 
-const sockaddr_in6& as_v6(const sockaddr_storage& storage) {
-  return reinterpret_cast<const sockaddr_in6&>(storage);
+template <typename T>
+sockaddr_storage stored(const T& address) {
+  sockaddr_storage out{};
+  memcpy(&out, &address, sizeof address);
+  return out;
 }
 
-sockaddr_storage make_v4(in_addr address, in_port_t network_port) {
-  sockaddr_storage storage{};
-  auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-  v4.sin_family = AF_INET;
-  v4.sin_addr = address;
-  v4.sin_port = network_port;
-  return storage;
+// The scope of a link-local address: an interface's name or its index; 0 where there is none.
+uint32_t parse_scope(const std::string& name) {
+  if (const uint32_t index = if_nametoindex(name.c_str()); index != 0) {
+    return index;
+  }
+  return static_cast<uint32_t>(parse_number(name, 1, INT32_MAX).value_or(0));
 }
 
 }  // namespace
 
-SocketAddress::SocketAddress(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) {
-    storage_ = make_v4(as_v4(address).sin_addr, as_v4(address).sin_port);
-  } else if (address.ss_family == AF_INET6) {
-    const sockaddr_in6& v6 = as_v6(address);
-    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-      in_addr v4{};
-      memcpy(&v4, &v6.sin6_addr.s6_addr[12], sizeof v4);
-      storage_ = make_v4(v4, v6.sin6_port);
-    } else {
-      storage_ = address;
-    }
+Result<sockaddr_storage> parse_address(std::string_view address, int port) {
+  const Error bad{ErrorCode::kUsage, concat("'", abbreviate(address), "' is not a numeric address"),
+                  "write it as 10.0.0.1 or ::1", 0};
+  std::string_view rest = address;
+  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') {
+    rest = rest.substr(1, rest.size() - 2);
   }
-}
-
-std::optional<SocketAddress> SocketAddress::parse(std::string_view host, int port) {
-  sockaddr_storage storage{};
-  std::string text(host);
-  auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-  if (inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<uint16_t>(port));
-    return SocketAddress(storage);
+  const size_t percent = rest.find('%');
+  const std::string number(rest.substr(0, percent));
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(static_cast<uint16_t>(port));
+  if (rest == address && percent == rest.npos &&
+      inet_pton(AF_INET, number.c_str(), &v4.sin_addr) == 1) {
+    return stored(v4);
   }
-  storage = {};
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
-  if (const size_t percent = text.find('%'); percent != std::string::npos) {
-    v6.sin6_scope_id = if_nametoindex(text.c_str() + percent + 1);
-    if (v6.sin6_scope_id == 0) {
-      return std::nullopt;
-    }
-    text.resize(percent);
-  }
-  if (inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) != 1) {
-    return std::nullopt;
-  }
+  sockaddr_in6 v6{};
   v6.sin6_family = AF_INET6;
   v6.sin6_port = htons(static_cast<uint16_t>(port));
-  return SocketAddress(storage);
-}
-
-SocketAddress SocketAddress::peer_of(int fd) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  return getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) == 0 ? SocketAddress(storage)
-                                                                            : SocketAddress();
-}
-
-SocketAddress SocketAddress::local_of(int fd) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  return getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) == 0 ? SocketAddress(storage)
-                                                                            : SocketAddress();
-}
-
-std::string SocketAddress::host() const {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (storage_.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &as_v4(storage_).sin_addr, text, sizeof text);
-    return text;
+  if (inet_pton(AF_INET6, number.c_str(), &v6.sin6_addr) != 1) {
+    return bad;
   }
-  if (storage_.ss_family != AF_INET6) {
-    return {};
+  if (percent != rest.npos) {
+    v6.sin6_scope_id = parse_scope(std::string(rest.substr(percent + 1)));
+    if (v6.sin6_scope_id == 0) {
+      return bad;
+    }
   }
-  const sockaddr_in6& v6 = as_v6(storage_);
-  inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  char name[IF_NAMESIZE] = "";
-  if (v6.sin6_scope_id != 0 && if_indextoname(v6.sin6_scope_id, name) != nullptr) {
-    return concat(text, '%', name);
+  return stored(v6);
+}
+
+sockaddr_storage unmapped(const sockaddr_storage& endpoint) {
+  if (endpoint.ss_family != AF_INET6) {
+    return endpoint;
   }
-  return text;
-}
-
-int SocketAddress::port() const {
-  if (storage_.ss_family == AF_INET) {
-    return ntohs(as_v4(storage_).sin_port);
+  const auto v6 = as<sockaddr_in6>(endpoint);
+  if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    return endpoint;
   }
-  return storage_.ss_family == AF_INET6 ? ntohs(as_v6(storage_).sin6_port) : 0;
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = v6.sin6_port;
+  memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+  return stored(v4);
 }
 
-std::string SocketAddress::text() const {
-  return format_endpoint(host(), port());
-}
-
-bool SocketAddress::is_loopback() const {
-  if (storage_.ss_family == AF_INET) {
-    return ntohl(as_v4(storage_).sin_addr.s_addr) >> 24 == 127;
+std::string format_address(const sockaddr_storage& endpoint) {
+  const sockaddr_storage plain = unmapped(endpoint);
+  char text[INET6_ADDRSTRLEN];
+  if (plain.ss_family == AF_INET) {
+    const auto v4 = as<sockaddr_in>(plain);
+    return inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
   }
-  return storage_.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&as_v6(storage_).sin6_addr);
-}
-
-bool SocketAddress::is_link_local() const {
-  if (storage_.ss_family == AF_INET) {
-    return ntohl(as_v4(storage_).sin_addr.s_addr) >> 16 == 0xa9fe;
+  if (plain.ss_family != AF_INET6) {
+    return "unknown";
   }
-  return storage_.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&as_v6(storage_).sin6_addr);
-}
-
-bool SocketAddress::is_any() const {
-  if (storage_.ss_family == AF_INET) {
-    return as_v4(storage_).sin_addr.s_addr == INADDR_ANY;
+  const auto v6 = as<sockaddr_in6>(plain);
+  const std::string number = inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  if (v6.sin6_scope_id == 0) {
+    return number;
   }
-  return storage_.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&as_v6(storage_).sin6_addr);
-}
-
-SocketAddress SocketAddress::with_port(int port) const {
-  SocketAddress other = *this;
-  if (storage_.ss_family == AF_INET) {
-    reinterpret_cast<sockaddr_in&>(other.storage_).sin_port = htons(static_cast<uint16_t>(port));
-  } else if (storage_.ss_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6&>(other.storage_).sin6_port = htons(static_cast<uint16_t>(port));
+  char name[IF_NAMESIZE];
+  if (if_indextoname(v6.sin6_scope_id, name) != nullptr) {
+    return concat(number, "%", name);
   }
-  return other;
+  return concat(number, "%", v6.sin6_scope_id);
 }
 
-socklen_t SocketAddress::size() const {
-  return storage_.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+std::string format_endpoint(const sockaddr_storage& endpoint) {
+  const std::string address = format_address(endpoint);
+  const int port = port_of(endpoint);
+  return address.find(':') == std::string::npos ? concat(address, ":", port)
+                                                : concat("[", address, "]:", port);
 }
 
-bool SocketAddress::operator==(const SocketAddress& other) const {
-  return text() == other.text();
+int port_of(const sockaddr_storage& endpoint) {
+  switch (endpoint.ss_family) {
+    case AF_INET:
+      return ntohs(as<sockaddr_in>(endpoint).sin_port);
+    case AF_INET6:
+      return ntohs(as<sockaddr_in6>(endpoint).sin6_port);
+    default:
+      return 0;
+  }
 }
 
-std::string format_endpoint(std::string_view host, int port) {
-  return host.find(':') == std::string_view::npos ? concat(host, ':', port)
-                                                  : concat('[', host, "]:", port);
+bool is_loopback(const sockaddr_storage& endpoint) {
+  const sockaddr_storage plain = unmapped(endpoint);
+  if (plain.ss_family == AF_INET) {
+    return ntohl(as<sockaddr_in>(plain).sin_addr.s_addr) >> 24 == 127;
+  }
+  const auto v6 = as<sockaddr_in6>(plain);
+  return plain.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
-bool is_own_address(const SocketAddress& address) {
-  const Fd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const SocketAddress any_port = address.with_port(0);
-  // The kernel binds only to addresses that it has.
-  return fd.is_open() && !address.is_any() && bind(fd.get(), any_port.data(), any_port.size()) == 0;
+socklen_t address_length(const sockaddr_storage& endpoint) {
+  return endpoint.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+Result<SocketEnds> socket_ends(int fd) {
+  SocketEnds ends;
+  socklen_t length = sizeof ends.local;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&ends.local), &length) != 0) {
+    return system_error(ErrorCode::kInternal, "can't read a socket's own address", errno);
+  }
+  length = sizeof ends.peer;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&ends.peer), &length) != 0) {
+    return system_error(ErrorCode::kRendezvous, "can't read a socket's peer address", errno);
+  }
+  return ends;
 }
 
 }  // namespace distinit

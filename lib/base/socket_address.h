@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// IP addresses with ports as values. Numeric only: nothing here asks a name service, forward or
-// reverse.
+// Internet addresses as numbers and text. Nothing here asks a name server: a reverse lookup with a
+// broken resolver costs seconds, and numeric text is what PyTorch compares.
 
 #include "lib/base/result.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,45 +12,33 @@
 
 namespace distinit {
 
-/// An IPv4 or IPv6 address and a port. IPv4-mapped IPv6 addresses are kept as IPv4.
-class SocketAddress {
- public:
-  SocketAddress() = default;
-  /// From what the kernel gave; another family gives an address that is not valid().
-  explicit SocketAddress(const sockaddr_storage& address);
-  /// From a numeric text ("10.0.0.7", "fd00::7"; no brackets, no name); nullopt for anything else.
-  static std::optional<SocketAddress> parse(std::string_view host, int port);
-  /// The two ends of a connected socket; not valid() when there is none.
-  static SocketAddress peer_of(int fd);
-  static SocketAddress local_of(int fd);
+/// Reads "10.0.0.1", "::1", "[::1]" or "fe80::1%eth0" with a port into an address. kUsage errors
+/// name the text.
+Result<sockaddr_storage> parse_address(std::string_view address, int port);
 
-  bool valid() const { return storage_.ss_family != AF_UNSPEC; }
-  /// The address without the port: "10.0.0.7", "fd00::7", "fe80::1%eth0"; empty when not valid().
-  std::string host() const;
-  int port() const;
-  /// "10.0.0.7:23001", "[fd00::7]:23001".
-  std::string text() const;
-  bool is_loopback() const;
-  bool is_link_local() const;
-  /// 0.0.0.0 or ::
-  bool is_any() const;
-  SocketAddress with_port(int port) const;
+/// The same endpoint with a v4-mapped IPv6 address (::ffff:a.b.c.d) turned into plain IPv4;
+/// anything else unchanged.
+sockaddr_storage unmapped(const sockaddr_storage& endpoint);
 
-  const sockaddr* data() const { return reinterpret_cast<const sockaddr*>(&storage_); }
-  socklen_t size() const;
-  int family() const { return storage_.ss_family; }
+/// The address alone, numeric, v4-mapped ones dotted: "10.0.0.1", "::1", "fe80::1%eth0". A family
+/// other than IPv4 and IPv6 gives "unknown".
+std::string format_address(const sockaddr_storage& endpoint);
+/// Address and port: "10.0.0.1:29500", "[::1]:29500".
+std::string format_endpoint(const sockaddr_storage& endpoint);
 
-  /// Same family, address and port.
-  bool operator==(const SocketAddress& other) const;
+/// The port in host byte order, 0 for other families.
+int port_of(const sockaddr_storage& endpoint);
+/// 127.0.0.0/8, ::1, or the former v4-mapped.
+bool is_loopback(const sockaddr_storage& endpoint);
+/// Bytes to hand to bind(2) and connect(2).
+socklen_t address_length(const sockaddr_storage& endpoint);
 
- private:
-  sockaddr_storage storage_{};
+/// Both ends of a connected socket.
+struct SocketEnds {
+  sockaddr_storage local{};
+  sockaddr_storage peer{};
 };
-
-/// "HOST:PORT" with brackets where the host holds a colon.
-std::string format_endpoint(std::string_view host, int port);
-
-/// True when this machine has the address (in this network namespace).
-bool is_own_address(const SocketAddress& address);
+/// Fails with the system's reason, ENOTCONN when the peer is gone already.
+Result<SocketEnds> socket_ends(int fd);
 
 }  // namespace distinit
