@@ -38,6 +38,11 @@ FrameLink::~FrameLink() {
   }
 }
 
+void FrameLink::rebind(OnMessage on_message, OnClose on_close) {
+  on_message_ = std::move(on_message);
+  on_close_ = std::move(on_close);
+}
+
 void FrameLink::send(std::string_view frames) {
   if (fd_.is_open()) {
     out_ += frames;

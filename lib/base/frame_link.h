@@ -27,6 +27,9 @@ class FrameLink : public std::enable_shared_from_this<FrameLink> {
                                                  OnClose on_close, std::string received = {});
   ~FrameLink();
 
+  /// Other callbacks from now on, for a link that changes hands.
+  void rebind(OnMessage on_message, OnClose on_close);
+
   /// Queues whole frames (see make_frame) and writes what fits. A failure to write shows as
   /// on_close.
   void send(std::string_view frames);
