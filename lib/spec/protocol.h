@@ -51,6 +51,9 @@ bool is_private_variable(std::string_view name);
 // libraries stay out of it.
 constexpr int kAgentListenFd = 3;
 constexpr int kAgentReadyFd = 4;
+/// The byte that says instead: not ready, and the user has been told why. Any other byte: ready. No
+/// byte at all: the agent died, and the plugin speaks.
+constexpr char kAgentHasReported = 'E';
 constexpr std::string_view kSavedPrefix = "DISTINIT_SAVED_";
 
 /// The entries with LD_X=… renamed to DISTINIT_SAVED_LD_X=….

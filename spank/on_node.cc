@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/contexts.h"
+
+namespace distinit {
+
+bool is_srun_step(const SpankHost& host) {
+  // 0xfffffffa interactive, …fb batch, …fc extern, …fd pending; Slurm counts its special steps
+  // down from the top.
+  constexpr uint32_t kFirstSpecialStep = 0xfffffff0;
+  const auto step = host.item(HostItem::kStepId);
+  return step && *step < kFirstSpecialStep;
+}
+
+void node_before_tasks(SpankHost& host, PluginState& state) {
+  if (!state.requested || !is_srun_step(host)) {
+    return;
+  }
+  auto socket = open_node_socket();
+  if (socket) {
+    state.socket = std::move(*socket);
+  } else {
+    state.node_error = socket.error();
+  }
+}
+
+void node_task_forked(SpankHost& host, PluginState& state) {
+  ++state.tasks_forked;
+  // Every task has been forked, with its copy, before the first of these calls.
+  if (state.tasks_forked >= host.item(HostItem::kLocalTasks).value_or(1)) {
+    state.socket.reset();
+  }
+}
+
+}  // namespace distinit

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/text.h"
+#include "lib/spec/mesh.h"
+#include "lib/spec/protocol.h"
+#include "spank/contexts.h"
+#include "spank/launch.h"
+#include "spank/options.h"
+#include "spank/report.h"
+#include "spank/step_layout.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <time.h>
+
+namespace distinit {
+
+namespace {
+
+int refuse(SpankHost& host, const Error& error) {
+  report(host, error);
+  return -1;
+}
+
+/// As getopt has it: any prefix that fits no other option of srun, and the variable that stands for
+/// it.
+bool is_multi_prog(const SpankHost& host, const Environment& environment) {
+  if (environment.has("SLURM_MULTI_PROG")) {
+    return true;
+  }
+  constexpr std::string_view kOption = "--multi-prog";
+  for (const std::string& word : host.command_options()) {
+    if (word.size() >= std::string_view("--mu").size() && kOption.starts_with(word)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<std::string> mint_secret() {
+  char bytes[32];
+  size_t filled = 0;
+  while (filled < sizeof bytes) {
+    const ssize_t count = getrandom(bytes + filled, sizeof bytes - filled, 0);
+    if (count < 0 && errno != EINTR) {
+      return system_error(ErrorCode::kInternal, "can't get random bytes for the step's secret",
+                          errno);
+    }
+    filled += count > 0 ? static_cast<size_t>(count) : 0;
+  }
+  return to_hex(std::string_view(bytes, sizeof bytes));
+}
+
+std::string now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return concat(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+}
+
+void set_or_unset(SpankHost& host, std::string_view name, const std::string& value) {
+  if (value.empty()) {
+    host.unset_env(std::string(name));
+  } else {
+    host.set_env(std::string(name), value);
+  }
+}
+
+}  // namespace
+
+int srun_options_known(SpankHost& host, PluginState& state) {
+  ++state.components;
+  if (!state.requested || state.components > 1) {
+    return 0;
+  }
+  const Environment environment(host.environment());
+  const auto spec = requested_spec(state, environment);
+  if (!spec) {
+    return refuse(host, spec.error());
+  }
+  if (!kLaunchesMultiProg && is_multi_prog(host, environment)) {
+    return refuse(
+        host, Error{ErrorCode::kUsage, "--multi-prog does not work with --distinit on this Slurm",
+                    "it needs Slurm 23.11; until then `srun --multi-prog` with `distinit "
+                    "exec --spec SPEC -- PROGRAM` in its file",
+                    0});
+  }
+  return 0;
+}
+
+int srun_step_known(SpankHost& host, PluginState& state) {
+  if (!state.requested) {
+    return 0;
+  }
+  const Environment environment(host.environment());
+  const auto spec = requested_spec(state, environment);
+  if (!spec) {
+    return refuse(host, spec.error());
+  }
+  const auto job = host.item(HostItem::kJobId);
+  const auto step = host.item(HostItem::kStepId);
+  const auto tasks = host.item(HostItem::kTotalTasks);
+  if (!job || !step) {
+    return refuse(host, Error{ErrorCode::kInternal, "srun does not tell its job and step",
+                              "is this plugin built for this Slurm? rebuild it", 0});
+  }
+  // The tasks of a het step are counted for one component only; its agents check the fit.
+  if (state.components <= 1 && tasks) {
+    const auto mesh = resolve_mesh(*spec, static_cast<int>(*tasks));
+    if (!mesh) {
+      return refuse(host, mesh.error());
+    }
+  }
+  const auto secret = mint_secret();
+  if (!secret) {
+    return refuse(host, secret.error());
+  }
+  const RootNode root = find_root_node(*job, *step);
+  // What an outer step left here is overwritten or removed: it belongs to another secret.
+  set_or_unset(host, kSpecVariable, format_spec(*spec));
+  set_or_unset(host, kSecretVariable, *secret);
+  set_or_unset(host, kStepVariable, concat(*job, '.', *step));
+  set_or_unset(host, kSiteVariable, state.plugstack.site);
+  set_or_unset(host, kRootNodeVariable, root.name);
+  set_or_unset(host, kRootAddressVariable, root.address);
+  set_or_unset(host, kStartTimeVariable, now_ns());
+  return 0;
+}
+
+}  // namespace distinit
