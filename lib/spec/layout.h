@@ -38,9 +38,11 @@ struct Finding {
 };
 
 /// tp groups and expert groups (ep, etp) that leave a node although another placement on the same
-/// nodes would keep them in one: names the first such group and its nodes, counts the rest, and
-/// gives the
-/// `--distribution` (block, cyclic or plane=N) or, where none does it, the host file that cures it.
+/// nodes would keep all groups of that type in one: names the first such group and its nodes,
+/// counts the rest, and gives the `--distribution` (block, cyclic or plane=N) or, where none does
+/// it, the host file that cures it. Where not all types can be kept together, tp comes before etp
+/// before ep. Each cure has been tried out on the layout's counts. The layout must have passed
+/// check_layout.
 std::vector<Finding> check_locality(const Mesh& mesh, const Layout& layout);
 
 }  // namespace distinit

@@ -40,11 +40,12 @@ constexpr size_t kLongestSpec = 8192;
 /// error; who has no SPEC at all uses Spec{}.
 Result<Spec> parse_spec(std::string_view text);
 
-/// Reads one "key=value" option (a plugstack.conf argument); kSpec error as above.
+/// Reads one "key=value" option (a plugstack.conf argument); kSpec error as above, also when `into`
+/// has that key already.
 Status parse_option(std::string_view item, Spec& into);
 
 /// `later` over `earlier`: its dimensions replace all of the earlier ones if it has any; options by
-/// key. `expert.` options belong to the dimensions and are dropped with them.
+/// key. `groups` and `expert.` options belong to the dimensions and are dropped with them.
 Spec merge_specs(const Spec& earlier, const Spec& later);
 
 /// The SPEC as text that parse_spec reads back to an equal value; "dp" where there is nothing at

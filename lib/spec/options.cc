@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/spec/options.h"
+
+#include "lib/base/nearest.h"
+#include "lib/base/text.h"
+#include "lib/spec/dimensions.h"
+#include "lib/spec/group_names.h"
+
+#include <net/if.h>
+
+namespace distinit {
+
+namespace {
+
+constexpr int kLongestWait = 86400;
+
+struct OptionRule {
+  OptionHelp help;
+  bool (*is_valid)(std::string_view value);
+  std::string_view wanted;  // completes "is not …"
+};
+
+bool is_port(std::string_view value) {
+  return parse_number(value, 1, 65535).has_value();
+}
+
+bool is_port_range(std::string_view value) {
+  const auto ends = split(value, '-');
+  if (ends.size() != 2) {
+    return false;
+  }
+  const auto low = parse_number(ends[0], 1, 65535);
+  const auto high = parse_number(ends[1], 1, 65535);
+  return low && high && *low <= *high;
+}
+
+bool is_timeout(std::string_view value) {
+  return parse_number(value, 1, kLongestWait).has_value();
+}
+
+bool is_linger(std::string_view value) {
+  return parse_number(value, 0, kLongestWait).has_value();
+}
+
+bool is_torch_store(std::string_view value) {
+  return value == "agent" || value == "rank0";
+}
+
+bool is_address_form(std::string_view value) {
+  return value == "numeric" || value == "name";
+}
+
+bool is_address_template(std::string_view value) {
+  constexpr std::string_view kNameBytes =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  const size_t at = value.find("%n");
+  if (at == std::string_view::npos || value.size() > 255) {
+    return false;
+  }
+  const std::string around = concat(value.substr(0, at), value.substr(at + 2));
+  return around.find_first_not_of(kNameBytes) == std::string::npos;
+}
+
+/// What the kernel accepts as a name (net/core/dev.c, dev_valid_name), in printable ASCII.
+bool is_interface(std::string_view value) {
+  if (value.empty() || value.size() >= IFNAMSIZ || value == "." || value == "..") {
+    return false;
+  }
+  for (const char c : value) {
+    if (c <= ' ' || c > '~' || c == '/' || c == ':') {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_limit(std::string_view value) {
+  return parse_limit(value).has_value();
+}
+
+bool is_dimension_size(std::string_view value) {
+  return parse_number(value, 1, kLargestDimension).has_value();
+}
+
+bool is_groups(std::string_view value) {
+  return parse_group_names(value).has_value();
+}
+
+constexpr std::string_view kLimitWanted = "'max' or a number with an optional K, M or G";
+
+constexpr OptionRule kRules[] = {
+    {{"port", "PORT", "the store's port; the step fails when it is taken", "29500"},
+     is_port,
+     "a port from 1 to 65535"},
+    {{"ports", "LOW-HIGH", "where the store's port is taken from otherwise", "20000-31999"},
+     is_port_range,
+     "a range of ports such as 20000-31999"},
+    {{"timeout", "SECONDS", "until all nodes and ranks must have met", "120"},
+     is_timeout,
+     "a number of seconds from 1 to 86400"},
+    {{"linger", "SECONDS", "how long the store outlives rank 0's program, at most", "600"},
+     is_linger,
+     "a number of seconds from 0 to 86400"},
+    {{"torch.store", "agent|rank0", "who hosts the store that torch connects to", "rank0"},
+     is_torch_store,
+     "'agent' or 'rank0'"},
+    {{"address", "numeric|name", "what MASTER_ADDR holds", "name"},
+     is_address_form,
+     "'numeric' or 'name'"},
+    {{"address.template", "TEXT", "host name that reaches a node; %n is the node's name", "%n-ib0"},
+     is_address_template,
+     "a host name that contains %n once, such as %n-ib0"},
+    {{"interface", "NAME", "network interface that MASTER_ADDR belongs to", "ib0"},
+     is_interface,
+     "an interface name of 1 to 15 bytes"},
+    {{"limit.nofile", "max|NUMBER", "raise the limit of open files", "max"},
+     is_limit,
+     kLimitWanted},
+    {{"limit.memlock", "max|BYTES", "raise the limit of locked memory", "max"},
+     is_limit,
+     kLimitWanted},
+    {{"limit.stack", "max|BYTES", "raise the limit of the stack", "64M"}, is_limit, kLimitWanted},
+    {{"limit.core", "max|BYTES", "raise the limit of core files", "max"}, is_limit, kLimitWanted},
+    {{"groups", "DIM-DIM[+…]", "groups over several dimensions together", "dp-cp+tp-pp"},
+     is_groups,
+     "group types such as dp-cp+tp-pp"},
+    {{"expert.ep", "SIZE", "expert layers: expert parallel size", "4"},
+     is_dimension_size,
+     "a size from 1 to 1000000"},
+    {{"expert.tp", "SIZE", "expert layers: tensor parallel size (default: tp)", "1"},
+     is_dimension_size,
+     "a size from 1 to 1000000"},
+};
+
+/// The same table without the functions, for others to read.
+constexpr size_t kRuleCount = sizeof kRules / sizeof kRules[0];
+struct HelpTable {
+  OptionHelp helps[kRuleCount];
+};
+constexpr HelpTable make_help_table() {
+  HelpTable table{};
+  for (size_t i = 0; i < kRuleCount; ++i) {
+    table.helps[i] = kRules[i].help;
+  }
+  return table;
+}
+constexpr HelpTable kHelps = make_help_table();
+
+std::string_view nearest_value(const OptionHelp& help, std::string_view value) {
+  return help.value.find('|') == std::string_view::npos ? std::string_view()
+                                                        : nearest(value, split(help.value, '|'));
+}
+
+Error bad_value(const OptionRule& rule, std::string_view value) {
+  const std::string_view near = nearest_value(rule.help, value);
+  const std::string_view offered = near.empty() ? rule.help.example : near;
+  return Error{
+      ErrorCode::kSpec,
+      concat("bad value in '", rule.help.key, '=', abbreviate(value), "': not ", rule.wanted),
+      near.empty() ? concat("for example ", rule.help.key, '=', offered)
+                   : concat("did you mean '", rule.help.key, '=', offered, "'?"),
+      0};
+}
+
+Error unknown_key(std::string_view key, std::string_view value) {
+  Error error{ErrorCode::kSpec,
+              concat("unknown option '", abbreviate(key), "' in '", abbreviate(key), '=',
+                     abbreviate(value), "'"),
+              "", 0};
+  if (const auto dimension =
+          is_dimension_size(value) ? parse_dimension(concat(key, value)) : Result<Dimension>(error);
+      dimension) {
+    error.hint = concat("a dimension is written without '=': did you mean '", key, value, "'?");
+    return error;
+  }
+  if (key == "expert.pp" || key == "expert.dp" || key == "expert.cp" || key == "expert.etp") {
+    error.hint =
+        "experts share pp with the other layers and their dp follows: use expert.ep and expert.tp";
+    return error;
+  }
+  std::vector<std::string_view> known;
+  std::string all;
+  for (const OptionRule& rule : kRules) {
+    known.push_back(rule.help.key);
+    all += concat(all.empty() ? "" : ", ", rule.help.key);
+  }
+  const std::string_view near = nearest(key, known);
+  error.hint = near.empty() ? concat("the options are ", all)
+                            : concat("did you mean '", near, '=', abbreviate(value), "'?");
+  return error;
+}
+
+}  // namespace
+
+std::span<const OptionHelp> option_helps() {
+  return kHelps.helps;
+}
+
+Status check_option(std::string_view key, std::string_view value) {
+  for (const OptionRule& rule : kRules) {
+    if (rule.help.key != key) {
+      continue;
+    }
+    if (rule.is_valid(value)) {
+      return Ok{};
+    }
+    // The parser of groups has more to say than the table.
+    if (key == "groups") {
+      return parse_group_names(value).error();
+    }
+    return bad_value(rule, value);
+  }
+  return unknown_key(key, value);
+}
+
+std::optional<uint64_t> parse_limit(std::string_view value) {
+  if (value == "max") {
+    return UINT64_MAX;
+  }
+  int shift = 0;
+  if (!value.empty()) {
+    const size_t unit = std::string_view("KMG").find(value.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * static_cast<int>(unit + 1);
+      value.remove_suffix(1);
+    }
+  }
+  const auto number = parse_number(value, 0, INT64_MAX >> shift);
+  if (!number) {
+    return std::nullopt;
+  }
+  return static_cast<uint64_t>(*number) << shift;
+}
+
+}  // namespace distinit

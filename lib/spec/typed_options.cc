@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/text.h"
+#include "lib/spec/options.h"
+#include "lib/spec/spec.h"
+
+#include <limits.h>
+
+namespace distinit {
+
+namespace {
+
+class OptionReader {
+ public:
+  explicit OptionReader(const Spec& spec) : options_(spec.options) {}
+
+  std::string_view text(std::string_view key) const {
+    const auto found = options_.find(key);
+    return found == options_.end() ? std::string_view() : found->second;
+  }
+  int number(std::string_view key, int otherwise) const {
+    return static_cast<int>(parse_number(text(key), 0, INT_MAX).value_or(otherwise));
+  }
+
+ private:
+  const std::map<std::string, std::string, std::less<>>& options_;
+};
+
+}  // namespace
+
+Options typed_options(const Spec& spec) {
+  const OptionReader reader(spec);
+  Options options;
+  options.port = reader.number("port", options.port);
+  const std::string_view ports = reader.text("ports");
+  if (const size_t at = ports.find('-'); at != std::string_view::npos) {
+    options.port_low =
+        static_cast<int>(parse_number(ports.substr(0, at), 1, 65535).value_or(options.port_low));
+    options.port_high =
+        static_cast<int>(parse_number(ports.substr(at + 1), 1, 65535).value_or(options.port_high));
+  }
+  options.timeout_s = reader.number("timeout", options.timeout_s);
+  options.linger_s = reader.number("linger", options.linger_s);
+  if (reader.text("torch.store") == "rank0") {
+    options.torch_store = TorchStore::kRank0;
+  }
+  if (reader.text("address") == "name") {
+    options.address = AddressForm::kName;
+  }
+  options.address_template = reader.text("address.template");
+  options.interface = reader.text("interface");
+  for (const auto& [key, value] : spec.options) {
+    if (const auto limit = parse_limit(value); limit && key.starts_with("limit.")) {
+      options.limits.push_back({key.substr(6), *limit});
+    }
+  }
+  return options;
+}
+
+}  // namespace distinit

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/spec/options.h"
+#include "lib/spec/spec.h"
+
+#include <criterion/criterion.h>
+
+using namespace distinit;
+
+Test(typed_options, are_the_defaults_where_nothing_is_said) {
+  cr_assert(typed_options(Spec{}) == Options{});
+  cr_assert(typed_options(*parse_spec("tp2,dp2,groups=tp-dp,expert.ep=2")) == Options{});
+}
+
+Test(typed_options, take_each_value) {
+  const auto spec = parse_spec(
+      "port=29500,ports=15000-15999,timeout=7,linger=0,torch.store=rank0,address=name,"
+      "address.template=%n-ib0,interface=ib0,limit.nofile=max,limit.memlock=2G,limit.core=0,"
+      "limit.stack=64K");
+  cr_assert(spec.has_value());
+  Options expected;
+  expected.port = 29500;
+  expected.port_low = 15000;
+  expected.port_high = 15999;
+  expected.timeout_s = 7;
+  expected.linger_s = 0;
+  expected.torch_store = TorchStore::kRank0;
+  expected.address = AddressForm::kName;
+  expected.address_template = "%n-ib0";
+  expected.interface = "ib0";
+  expected.limits = {
+      {"core", 0}, {"memlock", uint64_t{2} << 30}, {"nofile", UINT64_MAX}, {"stack", 65536}};
+  cr_assert(typed_options(*spec) == expected);
+}
+
+Test(typed_options, read_limits_with_units) {
+  cr_assert(parse_limit("max") == UINT64_MAX);
+  cr_assert(parse_limit("4096") == 4096u);
+  cr_assert(parse_limit("1K") == 1024u);
+  cr_assert(parse_limit("3M") == 3u << 20);
+  cr_assert(parse_limit("8589934591G") == uint64_t{8589934591} << 30);
+  for (const char* text : {"", "M", "1k", "1T", "-1", "8589934592G", "9223372036854775808"}) {
+    cr_assert(!parse_limit(text), "%s", text);
+  }
+}
