@@ -9,6 +9,7 @@
 #include "helper/stage_stay.h"
 #include "lib/base/exit_status.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/spec/protocol.h"
 
 #include <stdlib.h>
@@ -26,17 +27,16 @@ int fail(const Error& error) {
   return exit_status(error.code);
 }
 
-/// Only one of a node's tasks speaks when the agent is gone; the plugin has spoken if it never
-/// came.
-int agent_lost() {
-  const char* local_rank = getenv("SLURM_LOCALID");
-  if (local_rank != nullptr && local_rank[0] == '0' && local_rank[1] == '\0') {
-    const char* node = getenv("SLURMD_NODENAME");
-    Log().error(Error{ErrorCode::kRendezvous,
-                      std::string("the agent on ") + (node == nullptr ? "this node" : node) +
-                          " ended before the program could start",
-                      "was it killed (out of memory, an administrator)? see this node's system log",
-                      0});
+/// An agent that is gone has a guard which says so; one that is there and silent has nobody else.
+int agent_lost(const AgentSocket& agent, milliseconds waited) {
+  const char* node = getenv("SLURMD_NODENAME");
+  const char* rank = getenv("SLURM_PROCID");
+  if (agent.timed_out()) {
+    Log().error(
+        Error{ErrorCode::kRendezvous,
+              concat("rank ", rank == nullptr ? "?" : rank, " on ", node == nullptr ? "?" : node,
+                     ": no word from this node's agent for ", waited.count() / 1000, " s"),
+              "is it stopped, or the node out of memory?", 0});
   }
   return kExitRendezvous;
 }
@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
   while (true) {
     const std::optional<std::string> message = agent.receive(wait);
     if (!message) {
-      return agent_lost();
+      return agent_lost(agent, wait);
     }
     switch (static_cast<TaskMessage>(message_kind(*message))) {
       case TaskMessage::kWait:

@@ -23,6 +23,7 @@ std::optional<std::string> AgentSocket::receive(milliseconds longest) {
     }
     pollfd waiting{fd_.get(), POLLIN, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
+    timed_out_ = ready == 0;
     if (ready == 0 || (ready < 0 && errno != EINTR)) {
       return std::nullopt;
     }

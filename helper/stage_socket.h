@@ -25,11 +25,14 @@ class AgentSocket {
   /// Sends a report and waits (2 s at most) until the agent says that it has been printed.
   bool report(const Report& report);
 
+  /// The last receive() that gave nothing waited in vain, as opposed to an agent that is gone.
+  bool timed_out() const { return timed_out_; }
   int fd() const { return fd_.get(); }
 
  private:
   Fd fd_;
   FrameReader reader_;
+  bool timed_out_ = false;
 };
 
 }  // namespace distinit

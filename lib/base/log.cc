@@ -55,6 +55,9 @@ Result<LogFilter> parse_log_filter(std::string_view text) {
 }
 
 bool Log::is_on(LogLevel level, std::string_view module) const {
+  if (!muted_until_.has_passed()) {
+    return false;
+  }
   if (!module.empty()) {
     if (const auto found = filter_.modules.find(module); found != filter_.modules.end()) {
       return level <= found->second;

@@ -4,6 +4,7 @@
 // info (one line a node or job that says what was decided), debug (for us, by module). Silent on
 // success by default.
 
+#include "lib/base/deadline.h"
 #include "lib/base/result.h"
 
 #include <map>
@@ -35,6 +36,8 @@ class Log {
 
   /// Who speaks: "rank 3 on n2", "n2", or empty.
   void set_who(std::string who) { who_ = std::move(who); }
+  /// Nothing is written for this long: the process is being ended, and says nothing about it.
+  void mute(milliseconds duration) { muted_until_ = Deadline(duration); }
   bool is_on(LogLevel level, std::string_view module = {}) const;
 
   /// The error and its hint line.
@@ -50,6 +53,7 @@ class Log {
   int fd_ = 2;
   LogFilter filter_;
   std::string who_;
+  Deadline muted_until_{milliseconds(0)};
 };
 
 }  // namespace distinit

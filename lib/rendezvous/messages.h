@@ -27,7 +27,7 @@ enum class AgentMessage : uint8_t {
   kReported,  ///< root: printed, or printed before
   kEnding,    ///< root: rank 0's program has ended; my end is no failure from now on
   kDone,      ///< member: all my tasks have ended
-  kCrashed,   ///< guard of a member: my agent is gone while tasks were running
+  kCrashed,   ///< guard of a member, instead of kJoin: its agent is gone, for this reason
 };
 
 /// What a node brings to the rendezvous.
@@ -75,13 +75,13 @@ std::string encode(const Join& join);
 std::string encode(const Release& release);
 std::string encode(const VouchQuestion& question);
 std::string encode(const VouchAnswer& answer);
-/// kFailed or kReport.
+/// kFailed, kReport or kCrashed.
 std::string encode(AgentMessage kind, const Error& error);
 /// kPresent.
 std::string encode(AgentMessage kind, const std::vector<int>& ranks);
 /// kAbort (exit status), kProbed (0 or 1).
 std::string encode(AgentMessage kind, uint32_t number);
-/// kProbe (host), kCrashed (node).
+/// kProbe (host).
 std::string encode(AgentMessage kind, std::string_view text);
 /// kReported, kEnding, kDone.
 std::string encode(AgentMessage kind);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// `distinit agent`: started by the plugin or by `distinit exec`, never by hand.
+
+#include "helper/agent.h"
+#include "helper/command.h"
+#include "lib/base/exit_status.h"
+#include "lib/spec/protocol.h"
+
+#include <algorithm>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace distinit {
+
+namespace {
+
+bool is_listening_socket(int fd) {
+  int listening = 0;
+  socklen_t size = sizeof listening;
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening != 0;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+void say_ready() {
+  Fd ready(kAgentReadyFd);
+  static_cast<void>(write_all(ready.get(), "+").has_value());
+}
+
+/// What can be known to be wrong before anybody has been met ends the tasks here, with the right
+/// status.
+int fail_tasks(Log& log, Fd listening, const Error& error) {
+  log.error(error);
+  auto loop = EventLoop::create();
+  if (!loop) {
+    return kExitInternal;
+  }
+  const int status = exit_status(error.code);
+  const Environment environment = task_environment(Environment(environ));
+  std::vector<int> ranks;
+  if (const auto facts = read_step_facts(environment)) {
+    ranks = facts->node_ranks;
+  }
+  TaskTable::Events events;
+  events.on_all_ended = [&loop] { loop->stop(); };
+  TaskTable tasks(*loop, std::move(listening), ranks, milliseconds(60'000), std::move(events));
+  tasks.fail_all(status);
+  if (!tasks.start()) {
+    return kExitInternal;
+  }
+  loop->add_timer(milliseconds(5000), [&loop] { loop->stop(); });
+  loop->run();
+  return status;
+}
+
+int run(int, char**) {
+  if (!is_listening_socket(kAgentListenFd)) {
+    Log().error(Error{ErrorCode::kUsage, "`distinit agent` can't be started by hand",
+                      "use `srun --distinit=SPEC PROGRAM` or `srun distinit exec`", 0});
+    return kExitUsage;
+  }
+  Fd listening(kAgentListenFd);
+  say_ready();
+  raise_descriptor_limit();
+  Log log;
+  auto setup = read_agent_setup(Environment(environ));
+  if (!setup) {
+    return fail_tasks(log, std::move(listening), setup.error());
+  }
+  log = Log(STDERR_FILENO, setup->log_filter);
+  const RendezvousSetup& rendezvous = setup->rendezvous;
+  const auto key = StepKey::create(setup->secret, step_text(rendezvous.facts));
+  if (!key) {
+    return fail_tasks(log, std::move(listening), key.error());
+  }
+  auto board = GuardBoard::create();
+  if (!board) {
+    return fail_tasks(log, std::move(listening), board.error());
+  }
+  const auto& ranks = rendezvous.facts.node_ranks;
+  const bool holds_rank0 = std::find(ranks.begin(), ranks.end(), 0) != ranks.end();
+  if (const auto status = become_guard(log, *key, rendezvous, holds_rank0, **board)) {
+    // No destructors: the worker has closed and freed its own.
+    _exit(*status);
+  }
+  auto loop = EventLoop::create();
+  if (!loop) {
+    return fail_tasks(log, std::move(listening), loop.error());
+  }
+  int status = 0;
+  {
+    Agent agent(*loop, log, *key, *setup, **board, std::move(listening));
+    status = agent.run();
+  }
+  // A name lookup in another thread may still be under way: it ends with the process.
+  _exit(status);
+}
+
+const CommandRegistration kRegistration{Command{"agent", "", run}};
+
+}  // namespace
+
+}  // namespace distinit

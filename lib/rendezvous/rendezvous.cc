@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/rendezvous/rendezvous.h"
+
+#include "lib/rendezvous/ports.h"
+
+namespace distinit {
+
+std::optional<int> fixed_port(const RendezvousSetup& setup) {
+  if (setup.options.port != 0) {
+    return setup.options.port;
+  }
+  return setup.user_port;
+}
+
+std::vector<int> store_ports(const RendezvousSetup& setup) {
+  if (setup.options.torch_store == TorchStore::kRank0) {
+    return port_sequence(setup.facts, setup.options);
+  }
+  return port_candidates(setup.facts, setup.options, fixed_port(setup));
+}
+
+milliseconds next_reminder(milliseconds previous) {
+  return previous == milliseconds(0) ? milliseconds(5000) : previous * 2;
+}
+
+}  // namespace distinit

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/rendezvous/root.h"
+
+#include "lib/base/exit_status.h"
+#include "lib/base/text.h"
+#include "lib/base/wire.h"
+#include "lib/rendezvous/held_port.h"
+#include "lib/rendezvous/keepalive.h"
+#include "lib/rendezvous/ports.h"
+#include "lib/slurm/hostlist.h"
+#include "lib/store/listen.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <errno.h>
+#include <string.h>
+
+namespace distinit {
+
+namespace {
+
+/// A connection that begins like an agent's must have proved the secret by then.
+constexpr milliseconds kProofLimit{10'000};
+constexpr size_t kMostUnproved = 4096;
+/// A member whose agent is gone: its guard connects and tells why within this.
+constexpr milliseconds kGuardWait{1500};
+
+Error ports_taken(const RendezvousSetup& setup, const std::vector<int>& ports, const Error& last) {
+  const std::string& node = setup.facts.node_name;
+  if (ports.size() == 1) {
+    return Error{
+        last.code, concat(node, ": port ", ports[0], " can't be used for the store: ", last.what),
+        fixed_port(setup)
+            ? "choose another with port=N (or MASTER_PORT), or leave it out and one is found"
+            : "free it, or name another with port=N",
+        last.sys_errno};
+  }
+  std::vector<std::string> texts;
+  for (const int port : ports) {
+    texts.push_back(concat(port));
+  }
+  return Error{
+      last.code,
+      concat(node, ": no port is free for the store, tried ", join(texts, ","), ": ", last.what),
+      "see `ss -ltnp` there; port=N names another, ports=A-B another range", last.sys_errno};
+}
+
+}  // namespace
+
+Root::Root(EventLoop& loop, const Log& log, const StepKey& key, RendezvousSetup setup,
+           RendezvousEvents events)
+    : loop_(loop),
+      log_(log),
+      key_(key),
+      setup_(std::move(setup)),
+      events_(std::move(events)),
+      roster_(setup_.facts.node_count, setup_.facts.world_size, setup_.facts.nodes) {}
+
+Root::~Root() {
+  *alive_ = false;
+  for (const EventLoop::TimerId timer : {reminder_, deadline_, probe_deadline_}) {
+    loop_.cancel_timer(timer);
+  }
+  for (const auto& [link, peer] : peers_) {
+    loop_.cancel_timer(peer->timer);
+  }
+  for (const auto& [id, vouch] : vouches_) {
+    loop_.cancel_timer(vouch.timer);
+  }
+}
+
+Result<std::unique_ptr<Root>> Root::create(EventLoop& loop, const Log& log, const StepKey& key,
+                                           RendezvousSetup setup, RendezvousEvents events) {
+  std::unique_ptr<Root> root(new Root(loop, log, key, std::move(setup), std::move(events)));
+  DISTINIT_RETURN_IF_ERROR(root->bind());
+  const StepFacts& facts = root->setup_.facts;
+  DISTINIT_RETURN_IF_ERROR(root->roster_.join(Join{facts.node_name,
+                                                   facts.group_rank,
+                                                   facts.node_ranks,
+                                                   {},
+                                                   format_spec(root->setup_.spec),
+                                                   root->setup_.version}));
+  Root* self = root.get();
+  root->waited_ = next_reminder(milliseconds(0));
+  root->reminder_ = loop.add_timer(root->waited_, [self] { self->on_reminder(); });
+  const int timeout_s = root->setup_.options.timeout_s;
+  root->deadline_ = loop.add_timer(milliseconds(timeout_s * 1000LL), [self, timeout_s] {
+    self->fail(Error{ErrorCode::kRendezvous,
+                     concat("after ", timeout_s, " s still missing: ", self->roster_.missing()),
+                     "look for that node's own message, its state (`sinfo -N`) and its slurmd log; "
+                     "`timeout=SECONDS` waits longer",
+                     0});
+  });
+  return root;
+}
+
+Status Root::bind() {
+  const bool alone = setup_.facts.node_count == 1 &&
+                     setup_.options.address == AddressForm::kNumeric && !setup_.user_addr;
+  const std::string address = alone ? "127.0.0.1" : "";
+  const std::vector<int> ports = store_ports(setup_);
+  std::optional<Error> last;
+  for (const int port : ports) {
+    auto listening = listen_on(address, port);
+    if (!listening) {
+      last = listening.error();
+      continue;
+    }
+    store_ = std::make_unique<StoreServer>(loop_, std::move(*listening));
+    store_port_ = port;
+    break;
+  }
+  if (!store_) {
+    return ports_taken(setup_, ports, *last);
+  }
+  master_port_ = store_port_;
+  if (setup_.options.torch_store == TorchStore::kRank0) {
+    const auto candidates = port_candidates(setup_.facts, setup_.options, fixed_port(setup_));
+    for (const int port : candidates) {
+      auto held = port == store_port_
+                      ? Result<Fd>(Error{ErrorCode::kRendezvous, "it is our own store's", {}, 0})
+                      : hold_port(port);
+      if (held) {
+        held_port_ = std::move(*held);
+        master_port_ = port;
+        break;
+      }
+      last = held.error();
+    }
+    if (!held_port_.is_open()) {
+      return ports_taken(setup_, candidates, *last);
+    }
+  }
+  store_->set_foreign_protocol(std::string(kAgentPreamble),
+                               [this](Fd fd, std::string received, const sockaddr_storage&) {
+                                 on_stranger(std::move(fd), std::move(received));
+                               });
+  store_->set_admission([this](const ConnectionInfo& connection, std::function<void(bool)> decide) {
+    admit(SocketAddress(connection.peer), SocketAddress(connection.local), std::move(decide));
+  });
+  DISTINIT_RETURN_IF_ERROR(store_->start());
+  bound_ = Clock::now();
+  return Ok{};
+}
+
+void Root::on_stranger(Fd fd, std::string received) {
+  const auto unproved = std::count_if(peers_.begin(), peers_.end(),
+                                      [](const auto& entry) { return !entry.second->proved; });
+  if (static_cast<size_t>(unproved) >= kMostUnproved) {
+    return;
+  }
+  keep_link_alive(fd.get());
+  auto peer = std::make_shared<Peer>();
+  const std::weak_ptr<Peer> weak = peer;
+  auto link = FrameLink::open(
+      loop_, std::move(fd),
+      [this, weak](const std::string& message) {
+        if (const auto self = weak.lock()) {
+          on_message(self, message);
+        }
+      },
+      [this, weak](int sys_errno) {
+        if (const auto self = weak.lock()) {
+          on_lost(self, sys_errno);
+        }
+      },
+      received.substr(kAgentPreamble.size()));
+  if (!link) {
+    return;
+  }
+  peer->link = std::move(*link);
+  peer->timer = loop_.add_timer(kProofLimit, [this, weak] {
+    if (const auto self = weak.lock()) {
+      drop(self);
+    }
+  });
+  peers_.emplace(peer->link.get(), peer);
+}
+
+void Root::on_message(const std::shared_ptr<Peer>& peer, const std::string& message) {
+  if (!peer->proved) {
+    on_handshake(peer, message);
+    return;
+  }
+  switch (static_cast<AgentMessage>(message.empty() ? 0 : message[0])) {
+    case AgentMessage::kJoin:
+      on_join(peer, message);
+      break;
+    case AgentMessage::kPresent:
+      if (const auto ranks = decode_ranks(message)) {
+        roster_.present(peer->group_rank, *ranks);
+        check_complete();
+      }
+      break;
+    case AgentMessage::kFailed:
+      on_failed(message);
+      break;
+    case AgentMessage::kProbed:
+      if (const auto reached = decode_count(message)) {
+        peer->probed = *reached == 1;
+        on_probed();
+      }
+      break;
+    case AgentMessage::kVouched:
+      on_vouched(message);
+      break;
+    case AgentMessage::kReport:
+      if (const auto error = decode_error(message)) {
+        print_once(*error);
+      }
+      peer->link->send(encode(AgentMessage::kReported));
+      break;
+    case AgentMessage::kDone:
+      peer->done = true;
+      check_all_done();
+      break;
+    case AgentMessage::kCrashed:
+      if (const auto error = decode_error(message)) {
+        fail(*error);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+void Root::on_handshake(const std::shared_ptr<Peer>& peer, std::string_view message) {
+  if (peer->member_nonce.empty()) {
+    if (message.size() != kNonceSize) {
+      drop(peer);
+      return;
+    }
+    peer->member_nonce = message;
+    peer->root_nonce = make_nonce();
+    WireWriter writer;
+    writer.put_text(peer->root_nonce);
+    writer.put_text(key_.proof(kRootSide, peer->member_nonce, peer->root_nonce));
+    peer->link->send(make_frame(writer.take()));
+    return;
+  }
+  if (!key_.accepts(message, kMemberSide, peer->member_nonce, peer->root_nonce)) {
+    refuse(SocketAddress::peer_of(peer->link->fd()),
+           "it speaks as an agent and does not know the step's secret");
+    drop(peer);
+    return;
+  }
+  peer->proved = true;
+  loop_.cancel_timer(peer->timer);
+}
+
+void Root::on_join(const std::shared_ptr<Peer>& peer, const std::string& message) {
+  const auto join = decode_join(message);
+  if (!join) {
+    fail(join.error());
+    return;
+  }
+  log_.debug("rendezvous", concat(join->node, " has joined by ", join->reached));
+  if (const auto taken = roster_.join(*join); !taken) {
+    fail(taken.error());
+    return;
+  }
+  peer->group_rank = join->group_rank;
+  if (roster_.has_all_nodes()) {
+    met_ = Clock::now();
+  }
+}
+
+void Root::on_failed(const std::string& message) {
+  if (const auto error = decode_error(message)) {
+    fail(*error);
+  }
+}
+
+void Root::on_lost(const std::shared_ptr<Peer>& peer, int sys_errno) {
+  const bool joined = peer->group_rank >= 0;
+  const bool was_done = peer->done;
+  const int group_rank = peer->group_rank;
+  drop(peer);
+  if (!joined || was_done || over_) {
+    return;
+  }
+  const std::string node = roster_.find(group_rank)->node;
+  if (!released_) {
+    // Its guard says why, if it can.
+    loop_.add_timer(kGuardWait, [this, node, alive = alive_] {
+      if (*alive) {
+        fail(Error{ErrorCode::kRendezvous,
+                   concat("the agent on ", node, " ended before the step could start"),
+                   "look for a message from that node, or in its slurmd and system log", 0});
+      }
+    });
+    return;
+  }
+  if (is_network_loss(sys_errno)) {
+    fail(Error{ErrorCode::kRendezvous, concat("lost node ", node, ": ", strerror(sys_errno)),
+               "its network or the node itself is gone: the step is ended", 0});
+  }
+  // Else its tasks have ended: Slurm ends the agent with them, often before it can say so. A crash
+  // is told by that node's guard.
+  check_all_done();
+}
+
+void Root::drop(const std::shared_ptr<Peer>& peer) {
+  loop_.cancel_timer(peer->timer);
+  if (peer->link) {
+    peers_.erase(peer->link.get());
+    peer->link->close();
+  }
+}
+
+void Root::ranks_present(const std::vector<int>& ranks) {
+  roster_.present(setup_.facts.group_rank, ranks);
+  check_complete();
+}
+
+void Root::check_complete() {
+  if (choosing_ || over_ || !roster_.is_complete()) {
+    return;
+  }
+  choosing_ = true;
+  if (setup_.facts.node_count == 1) {
+    met_ = Clock::now();
+  }
+  if (const auto fits = check_layout(roster_.layout(), setup_.facts.world_size); !fits) {
+    fail(fits.error());
+    return;
+  }
+  choose_address();
+}
+
+void Root::release(const std::string& master_addr) {
+  loop_.cancel_timer(deadline_);
+  loop_.cancel_timer(reminder_);
+  released_ = true;
+  const Release release{master_addr, master_port_, master_addr, store_port_};
+  broadcast(encode(release));
+  report_layout();
+  events_.on_release(release);
+  report_phases();
+}
+
+void Root::report_layout() const {
+  for (const Finding& finding : check_locality(setup_.mesh, roster_.layout())) {
+    log_.warn(finding.what, finding.hint);
+  }
+}
+
+void Root::report_phases() const {
+  if (!log_.is_on(LogLevel::kInfo)) {
+    return;
+  }
+  const auto since = [](Clock::time_point from, Clock::time_point to) {
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(to - from).count();
+    return concat(us / 1000, '.', us / 100 % 10, " ms");
+  };
+  std::string launch = "unknown";
+  if (setup_.start_time_ns > 0) {
+    // srun's clock and this node's may differ; CLOCK_REALTIME is all they share.
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto up =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() -
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - created_).count();
+    launch = concat(std::max<int64_t>(0, up - setup_.start_time_ns) / 1000000, " ms");
+  }
+  log_.info(concat("launch ", launch, ", store up ", since(created_, bound_), ", agents met ",
+                   since(bound_, met_), ", ranks released ", since(met_, Clock::now())));
+}
+
+void Root::fail(const Error& error) {
+  if (std::exchange(over_, true)) {
+    return;
+  }
+  loop_.cancel_timer(deadline_);
+  loop_.cancel_timer(reminder_);
+  log_.error(error);
+  const int status = exit_status(error.code);
+  broadcast(encode(AgentMessage::kAbort, static_cast<uint32_t>(status)));
+  events_.on_abort(status);
+}
+
+void Root::report(const Error& error, std::function<void()> printed) {
+  print_once(error);
+  printed();
+}
+
+void Root::print_once(const Error& error) {
+  // Every rank says "rank R on NODE: can't run …": the reason behind the name is what is compared.
+  const std::string reason = error.what.substr(std::min(error.what.find(": "), error.what.size()));
+  if (std::find(printed_.begin(), printed_.end(), reason) == printed_.end()) {
+    printed_.push_back(reason);
+    log_.error(error);
+  }
+}
+
+void Root::on_reminder() {
+  if (const std::string missing = roster_.missing(); !missing.empty()) {
+    log_.warn(concat("waiting since ", waited_.count() / 1000, " s for ", missing));
+  }
+  const milliseconds next = next_reminder(waited_);
+  reminder_ = loop_.add_timer(next - waited_, [this] { on_reminder(); });
+  waited_ = next;
+}
+
+void Root::broadcast(std::string_view frames) {
+  for (const auto& [link, peer] : peers_) {
+    if (peer->group_rank >= 0 && !peer->done) {
+      peer->link->send(frames);
+    }
+  }
+}
+
+void Root::ending() {
+  broadcast(encode(AgentMessage::kEnding));
+}
+
+void Root::done() {
+  self_done_ = true;
+  check_all_done();
+}
+
+void Root::check_all_done() {
+  if (!released_) {
+    return;
+  }
+  const bool others = std::any_of(peers_.begin(), peers_.end(), [](const auto& entry) {
+    return entry.second->group_rank >= 0 && !entry.second->done;
+  });
+  if (!others) {
+    events_.on_all_done();
+  }
+}
+
+bool Root::is_flushed() const {
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [](const auto& entry) { return entry.second->link->unsent() == 0; });
+}
+
+}  // namespace distinit
