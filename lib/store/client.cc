@@ -114,7 +114,8 @@ Error StoreClient::failed(Error error, std::string_view key) {
 Status StoreClient::send(const Request& request, Deadline deadline) {
   const std::string_view key = request.keys.empty() ? std::string_view() : request.keys.front();
   if (!fd_.is_open()) {
-    return failed(Error{ErrorCode::kRendezvous, "closed after an earlier error", {}, ENOTCONN}, key);
+    return failed(Error{ErrorCode::kRendezvous, "closed after an earlier error", {}, ENOTCONN},
+                  key);
   }
   const std::string bytes = encode_request(Dialect::kD3, request).value();
   std::string_view rest = bytes;

@@ -96,8 +96,11 @@ Opening read_opening(std::string_view bytes, std::string_view foreign_preamble) 
   }
   const auto first = static_cast<uint8_t>(bytes.front());
   if (first == 0) {
-    // As the SET of an older dialect, VALIDATE would announce a key of a gigabyte.
-    return match(bytes, kValidateBytes, Opening::kD3).value_or(Opening::kD1OrD2);
+    if (const auto opening = match(bytes, kValidateBytes, Opening::kD3)) {
+      return *opening;
+    }
+    // As the SET of an older dialect, two right bytes would already announce a key of 63 kB.
+    return bytes.starts_with(kValidateBytes.substr(0, 3)) ? Opening::kGarbage : Opening::kD1OrD2;
   }
   if (first == 2) {
     // A D1 or D2 client never begins with GET: it asks WAIT first.

@@ -54,6 +54,8 @@ Test(dialect, refuses_probes) {
   expect_opening("16030100", 1, Opening::kGarbage);                      // TLS
   expect_opening("0c", 1, Opening::kGarbage);
   expect_opening("ff", 1, Opening::kGarbage);
+  expect_opening("00cef7853d", 5, Opening::kGarbage);  // a wrong handshake
+  expect_opening("00cef700", 4, Opening::kGarbage);
   expect_opening("d100ff", 3, Opening::kGarbage);  // not quite the other protocol
 }
 
