@@ -87,7 +87,9 @@ def environment(state, home="/root", user="root"):
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in ("TERM", "LANG", "COLUMNS", "LINES") or name.startswith("LC_")
+        if name in ("TERM", "LANG", "COLUMNS", "LINES")
+        # OpenBLAS picks wrong kernels for some processors unless it is told.
+        or name.startswith(("LC_", "OPENBLAS_"))
     }
     return {
         **kept,
