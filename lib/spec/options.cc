@@ -121,7 +121,7 @@ constexpr OptionRule kRules[] = {
      kLimitWanted},
     {{"limit.stack", "max|BYTES", "raise the limit of the stack", "64M"}, is_limit, kLimitWanted},
     {{"limit.core", "max|BYTES", "raise the limit of core files", "max"}, is_limit, kLimitWanted},
-    {{"groups", "DIM-DIM[+…]", "groups over several dimensions together", "dp-cp+tp-pp"},
+    {{"groups", "DIM-DIM[+DIM-DIM]", "groups over several dimensions together", "dp-cp+tp-pp"},
      is_groups,
      "group types such as dp-cp+tp-pp"},
     {{"expert.ep", "SIZE", "expert layers: expert parallel size", "4"},
