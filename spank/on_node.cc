@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/contexts.h"
 
+#include <sys/prctl.h>
+
 namespace distinit {
 
 bool is_srun_step(const SpankHost& host) {
@@ -15,6 +17,9 @@ void node_before_tasks(SpankHost& host, PluginState& state) {
   if (!state.requested || !is_srun_step(host)) {
     return;
   }
+  // proctrack/linuxproc finds slurmstepd's descendants only. The agent's first parent ends at once,
+  // and as init's child the agent would outlive the step.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto socket = open_node_socket();
   if (socket) {
     state.socket = std::move(*socket);

@@ -79,9 +79,22 @@ int srun_options_known(SpankHost& host, PluginState& state) {
   if (!kLaunchesMultiProg && is_multi_prog(host, environment)) {
     return refuse(
         host, Error{ErrorCode::kUsage, "--multi-prog does not work with --distinit on this Slurm",
-                    "it needs Slurm 23.11; until then `srun --multi-prog` with `distinit "
-                    "exec --spec SPEC -- PROGRAM` in its file",
+                    "it needs Slurm 23.11; until then leave --distinit out, and begin "
+                    "the programs in the file with `distinit exec --spec SPEC --`",
                     0});
+  }
+  const auto secret = mint_secret();
+  if (!secret) {
+    return refuse(host, secret.error());
+  }
+  // Already here, because srun copies its environment for the later components of a het step before
+  // it calls local_user_init. What an outer step left is overwritten or removed.
+  set_or_unset(host, kSpecVariable, format_spec(*spec));
+  set_or_unset(host, kSecretVariable, *secret);
+  set_or_unset(host, kSiteVariable, state.plugstack.site);
+  for (const std::string_view name :
+       {kStepVariable, kRootNodeVariable, kRootAddressVariable, kStartTimeVariable}) {
+    host.unset_env(std::string(name));
   }
   return 0;
 }
@@ -90,6 +103,7 @@ int srun_step_known(SpankHost& host, PluginState& state) {
   if (!state.requested) {
     return 0;
   }
+  const bool het = state.components > 1;
   const Environment environment(host.environment());
   const auto spec = requested_spec(state, environment);
   if (!spec) {
@@ -98,27 +112,23 @@ int srun_step_known(SpankHost& host, PluginState& state) {
   const auto job = host.item(HostItem::kJobId);
   const auto step = host.item(HostItem::kStepId);
   const auto tasks = host.item(HostItem::kTotalTasks);
-  if (!job || !step) {
-    return refuse(host, Error{ErrorCode::kInternal, "srun does not tell its job and step",
+  if (!job || !step || !tasks) {
+    return refuse(host, Error{ErrorCode::kInternal, "srun does not tell its job, step and tasks",
                               "is this plugin built for this Slurm? rebuild it", 0});
   }
   // The tasks of a het step are counted for one component only; its agents check the fit.
-  if (state.components <= 1 && tasks) {
+  if (!het) {
     const auto mesh = resolve_mesh(*spec, static_cast<int>(*tasks));
     if (!mesh) {
       return refuse(host, mesh.error());
     }
   }
-  const auto secret = mint_secret();
-  if (!secret) {
-    return refuse(host, secret.error());
-  }
-  const RootNode root = find_root_node(*job, *step);
-  // What an outer step left here is overwritten or removed: it belongs to another secret.
-  set_or_unset(host, kSpecVariable, format_spec(*spec));
-  set_or_unset(host, kSecretVariable, *secret);
-  set_or_unset(host, kStepVariable, concat(*job, '.', *step));
-  set_or_unset(host, kSiteVariable, state.plugstack.site);
+  // In a het job the tasks' SLURM_JOB_ID, and the component with rank 0, are the leader's, while
+  // `job` is any component's.
+  const std::string leader = environment.get_or("SLURM_JOB_ID", concat(*job));
+  const auto root_job = het ? parse_number(leader, 0, UINT32_MAX).value_or(*job) : *job;
+  const RootNode root = find_root_node(static_cast<uint32_t>(root_job), *step);
+  set_or_unset(host, kStepVariable, concat(leader, '.', *step));
   set_or_unset(host, kRootNodeVariable, root.name);
   set_or_unset(host, kRootAddressVariable, root.address);
   set_or_unset(host, kStartTimeVariable, now_ns());

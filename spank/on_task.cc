@@ -19,21 +19,23 @@ Error unusable(std::string what, std::string hint) {
   return Error{ErrorCode::kInternal, std::move(what), std::move(hint), 0};
 }
 
-/// The variables that srun's half of the plugin must have set, for this very step.
-Status check_srun_was_here(const SpankHost& host, const Environment& environment) {
-  const auto minted_for = environment.get(kStepVariable);
-  if (!environment.has(kSpecVariable) || !environment.has(kSecretVariable) || !minted_for) {
+/// The variables that srun's half of the plugin must have set, for this very step. Of a het step,
+/// srun knows the step's number too late for all components but one.
+Status check_srun_was_here(const Environment& environment) {
+  const std::string minted_for = environment.get_or(kStepVariable, "");
+  const bool may_lack_step = environment.has("SLURM_HET_SIZE");
+  if (!environment.has(kSpecVariable) || !environment.has(kSecretVariable) ||
+      (minted_for.empty() && !may_lack_step)) {
     return unusable("srun had no distinit plugin",
-                    "plugstack.conf must have the distinit line where srun runs as well, and "
-                    "--export must not hide SLURM_* variables");
+                    "plugstack.conf must have the distinit line where srun runs as well");
   }
-  const std::string expected =
-      concat(environment.get_or("SLURM_JOB_ID", ""), '.', host.item(HostItem::kStepId).value_or(0));
-  if (*minted_for != expected) {
+  const std::string this_step =
+      concat(environment.get_or("SLURM_JOB_ID", ""), '.', environment.get_or("SLURM_STEP_ID", ""));
+  if (!minted_for.empty() && minted_for != this_step) {
     return unusable(
-        concat(kStepVariable, "=", abbreviate(*minted_for), " but this is step ", expected),
-        "the variables of another step came along: unset SLURM_DISTINIT_* where this "
-        "step is started");
+        concat(kStepVariable, "=", abbreviate(minted_for), " but this is step ", this_step),
+        "they came from an outer step, and srun had no distinit plugin: plugstack.conf must have "
+        "the distinit line where srun runs as well");
   }
   return Ok{};
 }
@@ -79,7 +81,7 @@ Status say_hello(int agent, const Environment& environment, std::string program)
 Status launch(SpankHost& host, PluginState& state, bool starts_agent) {
   const Environment environment(host.environment());
   DISTINIT_RETURN_IF_ERROR(check_site(state.plugstack));
-  DISTINIT_RETURN_IF_ERROR(check_srun_was_here(host, environment));
+  DISTINIT_RETURN_IF_ERROR(check_srun_was_here(environment));
   if (!state.socket) {
     return state.node_error.value_or(
         unusable("the node's socket was never made", "see slurmd's log on this node"));

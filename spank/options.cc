@@ -8,25 +8,22 @@ namespace distinit {
 
 namespace {
 
-/// A bare --distinit given to sbatch reaches the sruns inside as an empty value of Slurm's
-/// variable, and Slurm hands over that one before the command line.
-bool is_inherited_bare_option(const SpankHost& host, const PluginState& state) {
-  return state.callbacks == 1 && Environment(host.environment()).get(kOptionVariable) == "";
+/// A bare --distinit given to sbatch or salloc reaches the sruns inside as Slurm's variable with
+/// nothing in it, which 22.05 writes "(null)".
+bool is_inherited_bare_option(const SpankHost& host, std::string_view argument) {
+  return (argument.empty() || argument == "(null)") &&
+         Environment(host.environment()).get(kOptionVariable) == argument;
 }
 
 }  // namespace
 
 int on_option(SpankHost& host, PluginState& state, const char* argument) {
-  ++state.callbacks;
   state.requested = true;
   state.spec.reset();
-  if (argument == nullptr) {
+  if (argument == nullptr || is_inherited_bare_option(host, argument)) {
     return 0;
   }
   if (*argument == '\0') {
-    if (is_inherited_bare_option(host, state)) {
-      return 0;
-    }
     report(host,
            Error{ErrorCode::kSpec, "--distinit= is empty",
                  "write --distinit for one dp over all ranks, or a SPEC such as --distinit=tp2,dp2",
@@ -35,7 +32,7 @@ int on_option(SpankHost& host, PluginState& state, const char* argument) {
   }
   auto spec = parse_spec(argument);
   if (!spec) {
-    report(host, with_context(spec.error(), "--distinit"));
+    report(host, spec.error());
     return -1;
   }
   state.spec = std::move(*spec);

@@ -17,8 +17,6 @@ struct PluginState {
   bool requested = false;
   /// Its SPEC, the last one given; nullopt for a bare --distinit.
   std::optional<Spec> spec;
-  /// How often the option's callback ran here.
-  int callbacks = 0;
   /// Components of the step, counted in srun.
   int components = 0;
 
