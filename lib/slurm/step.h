@@ -26,6 +26,7 @@ struct StepFacts {
   std::vector<std::string> nodes;   ///< SLURM_STEP_NODELIST expanded, its order
   std::vector<int> tasks_per_node;  ///< in the order of `nodes`
   std::string distribution;         ///< SLURM_DISTRIBUTION as it stands, empty where absent
+  std::string topology_pattern;     ///< SLURM_TOPOLOGY_ADDR_PATTERN; "node" without a topology
   bool het = false;                 ///< the step may span several components
   std::vector<int> reserved_ports;  ///< SLURM_STEP_RESV_PORTS expanded, empty where absent
 
@@ -41,8 +42,9 @@ bool is_step_task(const Environment& environment);
 Result<StepFacts> read_step_facts(const Environment& environment);
 
 /// Index into `nodes` of the node that must hold rank 0, or -1 where the environment cannot tell:
-/// this node when it holds rank 0; else the first of the list, but only under a block, cyclic or
-/// plane distribution of a step that is not heterogeneous.
+/// this node when it holds rank 0; else the first of the list, but only for a step that is not
+/// heterogeneous, on a cluster without topology order, under a block, cyclic or plane distribution
+/// (or none named, which means one of the first two).
 int root_node_index(const StepFacts& facts);
 
 }  // namespace distinit
