@@ -10,7 +10,7 @@ BUILD ?= build
 Q := $(if $(V),,@)
 
 # These targets run before anything is configured or installed; they call make again for the rest.
-ALONE := help deps demo check bench asan tsan format clean distclean dist tidy-deps
+ALONE := help deps demo check bench asan tsan format format-check clean distclean dist
 ifneq ($(filter-out $(ALONE),$(or $(MAKECMDGOALS),all)),)
 include config.mk
 endif
@@ -111,3 +111,106 @@ $(BUILD)/tests/spank: $(call objects,$(sort $(wildcard tests/spank/*.cc)) $(SPAN
 	$(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(PLUGIN_ROOMS) -lcriterion -lpthread
 
 -include $(shell find $(BUILD)/obj $(BUILD)/stage -name '*.d' 2>/dev/null)
+
+# ---- targets ---------------------------------------------------------------------------------------------
+# Those of ALONE call make again, after `deps`: before that there may be nothing to configure with.
+JOBS ?= $(shell nproc)
+AGAIN := $(MAKE) --no-print-directory -j$(JOBS)
+RUN := $(MAKE) --no-print-directory
+NEED_DEPS := tests/deps --check || tests/deps
+# Every runner ends with a line `NAME: N passed, N failed` and takes the built tree from here.
+export DISTINIT_BUILD := $(abspath $(BUILD))
+
+.PHONY: all help deps demo check check-unit check-cluster run-units asan tsan bench format format-check tidy \
+        install uninstall dist clean distclean
+
+help: ## these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo "Variables: BUILD=build PREFIX=/usr/local DESTDIR= SLURM_PLUGINDIR=… WERROR=-Werror V=1"
+
+all: ## build distinit, distinit-stage and the plugin (the default)
+
+deps: ## install the Debian packages that everything here needs (root)
+	@tests/deps
+
+demo: ## two private Slurm nodes and a training job on them (root)
+	@$(NEED_DEPS)
+	@$(AGAIN) all
+	@tests/cluster/demo
+
+check: ## build and run all tests, sanitizers too (root)
+	@$(NEED_DEPS)
+	@$(AGAIN) all
+	@$(RUN) --keep-going check-unit check-cluster asan tsan
+
+RUNNERS := $(filter-out tests/bench/run,$(wildcard tests/*/run))
+check-unit: all run-units ## the tests that need neither root nor Slurm's daemons
+	$(Q)status=0; for runner in $(RUNNERS) tests/include-rules; do \
+	  echo "== $$runner"; timeout -k 10 900 $$runner </dev/null || status=1; done; exit $$status
+
+UNIT_ROOMS ?= $(ROOMS) plugin
+RUN_UNITS := $(filter $(foreach room,$(UNIT_ROOMS),%/unit-$(room)),$(UNIT_TESTS)) \
+             $(if $(filter plugin,$(UNIT_ROOMS)),$(SPANK_TEST))
+run-units: $(RUN_UNITS)
+	$(Q)tests/run_units "$(LABEL)" $(RUN_UNITS)
+
+check-cluster: all ## the tests on private Slurm clusters (root)
+	$(Q)tests/cluster/run_tests
+
+asan: ## the unit tests with address and undefined behaviour sanitizers
+	@$(AGAIN) BUILD=$(BUILD)-asan LABEL=asan- CXXFLAGS="-g -O1" \
+	  SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" run-units
+
+tsan: ## the unit tests of rooms with several threads or processes under the thread sanitizer
+	@$(AGAIN) BUILD=$(BUILD)-tsan LABEL=tsan- CXXFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
+	  UNIT_ROOMS="base store rendezvous" run-units
+
+bench: ## measure the launch and the store (root)
+	@$(NEED_DEPS)
+	@$(AGAIN) all
+	@tests/bench/run
+
+SOURCES = $(shell git ls-files '*.h' '*.cc')
+format: ## clang-format every source file
+	$(Q)clang-format -i $(SOURCES)
+format-check: ## fail if a source file is not formatted
+	$(Q)clang-format --dry-run --Werror $(SOURCES)
+
+TIDY_SOURCES = $(filter-out tests/%,$(filter %.cc,$(SOURCES)))
+tidy: ## clang-tidy, all findings are errors
+	$(Q)printf '%s\n' $(TIDY_SOURCES) | xargs -P$(JOBS) -I{} clang-tidy --quiet {} -- $(ALL_CPPFLAGS) -std=c++20
+
+LIBEXEC = $(PREFIX)/libexec/distinit
+SHARE = $(PREFIX)/share/distinit
+DOC = $(PREFIX)/share/doc/distinit
+MAN_PAGES := $(wildcard man/*.[1378])
+install: all ## install to $(DESTDIR)$(PREFIX); the plugin is not enabled
+	$(Q)install -d $(addprefix $(DESTDIR),$(LIBEXEC) $(PREFIX)/bin $(SLURM_PLUGINDIR) $(DOC) \
+	  $(SHARE)/plugstack.conf.d $(SHARE)/slurm-conf)
+	$(Q)install -m 755 $(BUILD)/distinit $(BUILD)/distinit-stage $(DESTDIR)$(LIBEXEC)
+	$(Q)ln -sfn ../libexec/distinit/distinit $(DESTDIR)$(PREFIX)/bin/distinit
+	$(Q)install -m 644 $(BUILD)/distinit.so $(DESTDIR)$(SLURM_PLUGINDIR)
+	$(Q)echo "required distinit.so helper=$(LIBEXEC)/distinit" >$(DESTDIR)$(SHARE)/plugstack.conf.d/distinit.conf
+	$(Q)for page in $(MAN_PAGES); do \
+	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done
+	$(Q)for file in $(wildcard README.md CHANGELOG.md LICENSE); do \
+	  install -m 644 $$file $(DESTDIR)$(DOC) || exit 1; done
+	$(Q)for file in $(wildcard contrib/slurm-conf/*); do \
+	  install -m 644 $$file $(DESTDIR)$(SHARE)/slurm-conf || exit 1; done
+	@echo "installed; to enable it: ln -s $(SHARE)/plugstack.conf.d/distinit.conf /etc/slurm/plugstack.conf.d/,"
+	@echo "with 'include plugstack.conf.d/*' in plugstack.conf on every node, then restart slurmd"
+
+uninstall: ## remove what install put there
+	$(Q)rm -rf $(addprefix $(DESTDIR),$(LIBEXEC) $(SHARE) $(DOC))
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/distinit $(DESTDIR)$(SLURM_PLUGINDIR)/distinit.so
+	$(Q)for page in $(MAN_PAGES); do \
+	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+
+dist: ## a tarball of the committed tree
+	$(Q)version=$$(sed -n 's/^AC_INIT(\[distinit\], \[\(.*\)\])/\1/p' configure.ac); \
+	  git archive --prefix=distinit-$$version/ -o distinit-$$version.tar.gz HEAD && echo distinit-$$version.tar.gz
+
+clean: ## remove what was built
+	$(Q)rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+distclean: clean ## and what configure made
+	$(Q)rm -rf configure config.mk config.log config.status autom4te.cache
