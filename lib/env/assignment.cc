@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/env/assignment.h"
+
+#include "lib/base/text.h"
+#include "lib/spec/protocol.h"
+
+#include <algorithm>
+
+#include <stdint.h>
+
+namespace distinit {
+
+namespace {
+
+constexpr std::string_view kExportedVariable = "DISTINIT_EXPORTED";
+
+/// FNV-1a.
+std::string hash_value(std::string_view value) {
+  uint32_t hash = 0x811c9dc5;
+  for (const char c : value) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  }
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes += static_cast<char>(hash >> shift & 0xff);
+  }
+  return to_hex(bytes);
+}
+
+std::string source_line(const std::string& name, std::string_view value, std::string_view from) {
+  return concat(name, '=', abbreviate(value), " (", from, ')');
+}
+
+}  // namespace
+
+bool is_inherited(const Environment& task_environment, std::string_view name) {
+  const auto value = task_environment.get(name);
+  const auto exported = task_environment.get(kExportedVariable);
+  if (!value || !exported) {
+    return false;
+  }
+  const std::string wanted = concat(name, ':', hash_value(*value));
+  const auto entries = split(*exported, ',');
+  return std::find(entries.begin(), entries.end(), wanted) != entries.end();
+}
+
+AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
+                                     const Environment& task_environment) {
+  AppliedEnvironment out;
+  std::vector<std::string> exported;
+  std::vector<std::string_view> known;
+  for (const Assignment& assignment : assignments) {
+    known.push_back(assignment.name);
+    const auto present = task_environment.get(assignment.name);
+    const bool users = present && !is_inherited(task_environment, assignment.name);
+    if (users && assignment.kind == AssignmentKind::kDefault) {
+      out.sources.push_back(source_line(assignment.name, *present, "yours"));
+      continue;
+    }
+    if (users && assignment.kind == AssignmentKind::kIdentity && *present != assignment.value) {
+      out.findings.push_back(
+          Finding{concat(assignment.name, "=", abbreviate(*present),
+                         " was set before the step and is ", assignment.value, " here"),
+                  concat("unset ", assignment.name, " before srun: no one value fits every rank")});
+    }
+    out.set.push_back(concat(assignment.name, '=', assignment.value));
+    exported.push_back(concat(assignment.name, ':', hash_value(assignment.value)));
+    out.sources.push_back(source_line(assignment.name, assignment.value, "distinit"));
+  }
+  out.set.push_back(concat(kExportedVariable, '=', join(exported, ",")));
+  for (const auto& [name, value] : task_environment.values()) {
+    const bool ours_before = is_inherited(task_environment, name) &&
+                             std::find(known.begin(), known.end(), name) == known.end();
+    if (is_private_variable(name) || ours_before) {
+      out.unset.push_back(name);
+    }
+  }
+  // The task may have others of these by the time they are applied, from a prolog or a container.
+  for (const std::string_view name :
+       {kDefaultSpecVariable, kSpecVariable, kSecretVariable, kStepVariable, kRootNodeVariable,
+        kRootAddressVariable, kStartTimeVariable, kSiteVariable, kOptionVariable}) {
+    if (std::find(out.unset.begin(), out.unset.end(), name) == out.unset.end()) {
+      out.unset.emplace_back(name);
+    }
+  }
+  return out;
+}
+
+UserEndpoint user_endpoint(const Environment& task_environment) {
+  UserEndpoint out;
+  if (const auto addr = task_environment.get("MASTER_ADDR");
+      addr && !addr->empty() && !is_inherited(task_environment, "MASTER_ADDR")) {
+    out.addr = *addr;
+  }
+  if (const auto port = task_environment.get("MASTER_PORT");
+      port && !is_inherited(task_environment, "MASTER_PORT")) {
+    if (const auto number = parse_number(*port, 1, 65535)) {
+      out.port = static_cast<int>(*number);
+    }
+  }
+  return out;
+}
+
+}  // namespace distinit

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What torchrun gives its workers (PyTorch
+// torch/distributed/elastic/agent/server/local_elastic_agent.py).
+
+#include "lib/env/assignment.h"
+#include "lib/env/rank_context.h"
+
+namespace distinit {
+
+/// All of torchrun's worker variables but TORCHELASTIC_ERROR_FILE: nobody would read that file.
+/// TORCHELASTIC_USE_AGENT_STORE=True makes every rank, 0 included, a client of our store; under
+/// torch.store=rank0 it is left out and rank 0's program hosts one on MASTER_PORT.
+std::vector<Assignment> torch_family(const RankContext& context);
+
+}  // namespace distinit
