@@ -40,13 +40,19 @@ Status read_argument(std::string_view argument, Plugstack& plugstack) {
     plugstack.defaults = merge_specs(plugstack.defaults, spec);
     return Ok{};
   }
-  Status option = parse_option(argument, plugstack.defaults);
-  const std::string_view near = nearest(key, {"helper", "stage", "spec"});
-  if (!option && !near.empty()) {
-    return wrong_argument(concat("unknown argument '", abbreviate(argument), "'"),
-                          concat("did you mean '", near, "='?"));
+  // Alone, as one argument may well repeat another: the later one wins.
+  Spec alone;
+  const Status option = parse_option(argument, alone);
+  if (option) {
+    plugstack.defaults = merge_specs(plugstack.defaults, alone);
+    return Ok{};
   }
-  return option;
+  const std::string_view near = nearest(key, {"helper", "stage", "spec"});
+  if (near.empty()) {
+    return option;
+  }
+  return wrong_argument(concat("unknown argument '", abbreviate(argument), "'"),
+                        concat("did you mean '", near, "='?"));
 }
 
 std::string beside(const std::string& helper) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/spec/protocol.h"
+#include "spank/contexts.h"
+#include "spank/options.h"
+#include "tests/spank/fake_host.h"
+
+#include <criterion/criterion.h>
+
+namespace distinit {
+
+namespace {
+
+FakeHost step_of(uint32_t tasks) {
+  FakeHost host;
+  host.items = {{HostItem::kJobId, 42}, {HostItem::kStepId, 3}, {HostItem::kTotalTasks, tasks}};
+  host.variables.set("SLURM_JOB_ID", "42");
+  return host;
+}
+
+/// Everything srun calls, in its order; the first status that is not 0.
+int run_srun(FakeHost& host, PluginState& state, const char* option, int components = 1) {
+  int status = on_option(host, state, option);
+  for (int i = 0; status == 0 && i < components; ++i) {
+    status = srun_options_known(host, state);
+  }
+  return status == 0 ? srun_step_known(host, state) : status;
+}
+
+std::string value(const FakeHost& host, std::string_view name) {
+  return host.variables.get_or(name, "(unset)");
+}
+
+}  // namespace
+
+Test(on_srun, without_the_option_nothing_happens) {
+  FakeHost host = step_of(4);
+  host.variables.set(kDefaultSpecVariable, "tp2,tp2");
+  host.variables.set(kSecretVariable, "outer");
+  host.options = {"srun", "--multi-prog"};
+  const auto before = host.variables.values();
+  PluginState state;
+  state.plugstack.error = Error{ErrorCode::kUsage, "broken", "", 0};
+  cr_assert(srun_options_known(host, state) == 0);
+  cr_assert(srun_step_known(host, state) == 0);
+  cr_assert(host.variables.values() == before);
+  cr_assert(host.errors.empty() && host.infos.empty());
+}
+
+Test(on_srun, sets_the_variables_of_the_step) {
+  FakeHost host = step_of(4);
+  PluginState state;
+  state.plugstack.site = "spec=pp1 timeout=9";
+  cr_assert(run_srun(host, state, "tp2,dp") == 0);
+  cr_assert(value(host, kSpecVariable) == format_spec(*parse_spec("tp2,dp")));
+  cr_assert(value(host, kStepVariable) == "42.3");
+  cr_assert(value(host, kSiteVariable) == "spec=pp1 timeout=9");
+  cr_assert(value(host, kSecretVariable).size() == 64);
+  cr_assert(value(host, kSecretVariable).find_first_not_of("0123456789abcdef") ==
+            std::string::npos);
+  cr_assert(value(host, kStartTimeVariable).size() == 19);
+  cr_assert(host.errors.empty() && host.infos.empty());
+}
+
+Test(on_srun, every_step_has_its_own_secret) {
+  FakeHost first = step_of(2);
+  FakeHost second = step_of(2);
+  PluginState one;
+  PluginState two;
+  cr_assert(run_srun(first, one, nullptr) == 0 && run_srun(second, two, nullptr) == 0);
+  cr_assert(value(first, kSecretVariable) != value(second, kSecretVariable));
+}
+
+Test(on_srun, what_an_outer_step_left_is_overwritten_or_removed) {
+  FakeHost host = step_of(2);
+  for (const std::string_view name :
+       {kSpecVariable, kSecretVariable, kStepVariable, kRootNodeVariable, kRootAddressVariable,
+        kStartTimeVariable, kSiteVariable}) {
+    host.variables.set(name, "outer");
+  }
+  PluginState state;
+  cr_assert(run_srun(host, state, "dp2") == 0);
+  // No libslurm in this process: where rank 0 is can't be told.
+  cr_assert(value(host, kRootNodeVariable) == "(unset)");
+  cr_assert(value(host, kRootAddressVariable) == "(unset)");
+  cr_assert(value(host, kSiteVariable) == "(unset)");
+  for (const auto& [name, content] : host.variables.values()) {
+    cr_assert(content != "outer", "%s", name.c_str());
+  }
+}
+
+Test(on_srun, a_spec_that_does_not_fit_ends_srun_before_the_launch) {
+  FakeHost host = step_of(3);
+  PluginState state;
+  cr_assert(run_srun(host, state, "tp2,dp2") == -1);
+  cr_assert(host.errors.size() == 2);
+  cr_assert(host.errors[0].starts_with("distinit: "));
+  cr_assert(host.errors[0].find("tp2,dp2") != std::string::npos);
+  cr_assert(host.errors[0].find('3') != std::string::npos);
+  cr_assert(value(host, kStepVariable) == "(unset)");
+}
+
+Test(on_srun, a_wrong_default_ends_srun_before_it_asks_for_an_allocation) {
+  FakeHost host = step_of(4);
+  host.variables.set(kDefaultSpecVariable, "tp2,tp2");
+  PluginState state;
+  cr_assert(on_option(host, state, nullptr) == 0);
+  cr_assert(srun_options_known(host, state) == -1);
+  cr_assert(host.errors[0].starts_with("distinit: SLURM_DISTINIT: "));
+}
+
+Test(on_srun, a_wrong_plugstack_argument_ends_srun) {
+  FakeHost host = step_of(4);
+  PluginState state;
+  state.plugstack.error =
+      Error{ErrorCode::kUsage, "plugstack.conf: unknown argument 'helprr=/h'", "did you mean?", 0};
+  cr_assert(run_srun(host, state, "tp2,dp2") == -1);
+  cr_assert(host.errors[0] == "distinit: plugstack.conf: unknown argument 'helprr=/h'");
+  cr_assert(host.errors.size() == 2);
+}
+
+Test(on_srun, the_tasks_of_a_het_step_are_not_taken_for_its_world_size) {
+  FakeHost host = step_of(1);
+  host.items[HostItem::kJobId] = 43;
+  PluginState state;
+  cr_assert(run_srun(host, state, "tp2,dp2", 2) == 0);
+  cr_assert(value(host, kStepVariable) == "42.3", "the leader's job");
+}
+
+Test(on_srun, later_components_get_the_secret_before_the_step_is_known) {
+  FakeHost host = step_of(1);
+  PluginState state;
+  cr_assert(on_option(host, state, "tp2,dp2") == 0);
+  cr_assert(srun_options_known(host, state) == 0);
+  const std::string secret = value(host, kSecretVariable);
+  cr_assert(secret.size() == 64);
+  cr_assert(value(host, kSpecVariable) == format_spec(*parse_spec("tp2,dp2")));
+  cr_assert(srun_options_known(host, state) == 0);
+  cr_assert(srun_step_known(host, state) == 0);
+  cr_assert(value(host, kSecretVariable) == secret);
+}
+
+Test(on_srun, multi_prog_is_refused_in_all_its_spellings) {
+  for (const char* word : {"--multi-prog", "--multi", "--mu"}) {
+    FakeHost host = step_of(2);
+    host.options = {"srun", "-n2", word};
+    PluginState state;
+    cr_assert(run_srun(host, state, "dp2") == -1, "%s", word);
+    cr_assert(host.errors[0].find("--multi-prog") != std::string::npos);
+  }
+  FakeHost host = step_of(2);
+  host.variables.set("SLURM_MULTI_PROG", "");
+  PluginState state;
+  cr_assert(run_srun(host, state, "dp2") == -1);
+}
+
+Test(on_srun, other_options_are_not_taken_for_multi_prog) {
+  FakeHost host = step_of(2);
+  host.options = {"srun", "-n2", "--m", "--multi-program", "--", "--distinit"};
+  PluginState state;
+  cr_assert(run_srun(host, state, "dp2") == 0);
+}
+
+}  // namespace distinit
