@@ -31,6 +31,14 @@ std::string source_line(const std::string& name, std::string_view value, std::st
   return concat(name, '=', abbreviate(value), " (", from, ')');
 }
 
+void append_exported(std::string& exported, const Assignment& assignment) {
+  const std::string entry =
+      concat(exported.empty() ? "" : ",", assignment.name, ':', hash_value(assignment.value));
+  if (exported.size() + entry.size() <= kLongestExported) {
+    exported += entry;
+  }
+}
+
 }  // namespace
 
 bool is_inherited(const Environment& task_environment, std::string_view name) {
@@ -47,7 +55,7 @@ bool is_inherited(const Environment& task_environment, std::string_view name) {
 AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
                                      const Environment& task_environment) {
   AppliedEnvironment out;
-  std::vector<std::string> exported;
+  std::string exported;
   std::vector<std::string_view> known;
   for (const Assignment& assignment : assignments) {
     known.push_back(assignment.name);
@@ -63,11 +71,20 @@ AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
                          " was set before the step and is ", assignment.value, " here"),
                   concat("unset ", assignment.name, " before srun: no one value fits every rank")});
     }
+    if (assignment.kind == AssignmentKind::kAbsent) {
+      if (users) {
+        out.findings.push_back(Finding{concat(assignment.name, "=", abbreviate(*present),
+                                              " was set before the step and is not set here"),
+                                       concat("unset ", assignment.name, " before srun")});
+      }
+      out.unset.push_back(assignment.name);
+      continue;
+    }
     out.set.push_back(concat(assignment.name, '=', assignment.value));
-    exported.push_back(concat(assignment.name, ':', hash_value(assignment.value)));
+    append_exported(exported, assignment);
     out.sources.push_back(source_line(assignment.name, assignment.value, "distinit"));
   }
-  out.set.push_back(concat(kExportedVariable, '=', join(exported, ",")));
+  out.set.push_back(concat(kExportedVariable, '=', exported));
   for (const auto& [name, value] : task_environment.values()) {
     const bool ours_before = is_inherited(task_environment, name) &&
                              std::find(known.begin(), known.end(), name) == known.end();

@@ -17,6 +17,7 @@ enum class AssignmentKind {
   kIdentity,  ///< one value per rank or step: ours, with a finding when a different one is replaced
   kEndpoint,  ///< decided by the agent, who knows the user's: ours, without a finding
   kDefault,   ///< the user's
+  kAbsent,    ///< nobody: it must not be set here, and a finding says so when the user has set it
 };
 
 struct Assignment {
@@ -36,9 +37,12 @@ struct AppliedEnvironment {
       sources;  ///< "NAME=value (distinit)" or "(yours)", for DISTINIT_LOG=info
 };
 
+/// Longest DISTINIT_EXPORTED: one variable may have 128 KiB at most (execve(2), MAX_ARG_STRLEN).
+constexpr size_t kLongestExported = 65536;
+
 /// Also sets DISTINIT_EXPORTED, "NAME:HASH,…" of everything set here (FNV-1a, 32 bits,
 /// hexadecimal), by which an inner step knows these values for ours as long as nobody has changed
-/// them.
+/// them. Assignments that come after the list is full are set, but not listed.
 AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
                                      const Environment& task_environment);
 

@@ -51,8 +51,10 @@ std::vector<Assignment> distinit_family(const RankContext& context) {
     // Nobody else sets these: what is there already is an outer step's.
     out.push_back(Assignment{std::move(name), std::move(value), AssignmentKind::kEndpoint});
   };
-  const auto add_list = [&add](std::string name, std::string list) {
-    if (list.size() <= kLongestRankList) {
+  size_t list_bytes = 0;
+  const auto add_list = [&](std::string name, std::string list) {
+    if (list.size() <= kLongestRankList && list_bytes + list.size() <= kMostListBytes) {
+      list_bytes += list.size();
       add(std::move(name), std::move(list));
     }
   };

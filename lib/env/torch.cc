@@ -29,6 +29,8 @@ std::vector<Assignment> torch_family(const RankContext& context) {
   identity("TORCHELASTIC_MAX_RESTARTS", "0");
   if (context.options.torch_store == TorchStore::kAgent) {
     identity("TORCHELASTIC_USE_AGENT_STORE", "True");
+  } else {
+    out.push_back(Assignment{"TORCHELASTIC_USE_AGENT_STORE", "", AssignmentKind::kAbsent});
   }
   out.push_back(Assignment{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", AssignmentKind::kDefault});
   if (context.local_world_size > 1) {

@@ -10,7 +10,7 @@ namespace distinit {
 
 /// All of torchrun's worker variables but TORCHELASTIC_ERROR_FILE: nobody would read that file.
 /// TORCHELASTIC_USE_AGENT_STORE=True makes every rank, 0 included, a client of our store; under
-/// torch.store=rank0 it is left out and rank 0's program hosts one on MASTER_PORT.
+/// torch.store=rank0 it is taken away and rank 0's program hosts one on MASTER_PORT.
 std::vector<Assignment> torch_family(const RankContext& context);
 
 }  // namespace distinit
