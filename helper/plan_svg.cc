@@ -23,6 +23,7 @@ constexpr double kBadgeHeight = 18;
 constexpr double kNodePadding = 14;
 constexpr double kNodeHead = 34;
 constexpr double kNodeGap = 18;
+constexpr double kSmallestName = 9;
 constexpr int kMostTiles = 16;  // in a node
 constexpr int kMostNodes = 24;  // drawn whole
 constexpr int kMostTilesDrawn = 192;
@@ -96,7 +97,7 @@ void draw_tile(SvgWriter& svg, const PlanStyle& style, int rank, int local_rank,
   svg.rect(x, y, kTileWidth, height, 8, concat("fill=\"", colour.fill, "\""));
   const std::string number = concat(rank);
   svg.text(x + kTileWidth / 2, y + 32, number,
-           {fitting_size(number, 26, kTileWidth - 8), colour.ink, true, "middle"});
+           {fitting_size(number, 26, kTileWidth - 20), colour.ink, true, "middle"});
   const std::string place = concat("GPU ", local_rank, " · ", style.fill->name, ' ', group);
   svg.text(x + kTileWidth / 2, y + 49, place,
            {fitting_size(place, 11.5, kTileWidth - 8), colour.ink, false, "middle"});
@@ -112,6 +113,16 @@ void draw_tile(SvgWriter& svg, const PlanStyle& style, int rank, int local_rank,
   }
 }
 
+/// A long name without its middle, so that what is left stays readable; the end tells nodes apart.
+std::string shorten_name(const std::string& name, double width) {
+  const auto most = static_cast<size_t>(width / estimate_text_width("n", kSmallestName));
+  if (name.size() <= most || most < 4) {
+    return name;
+  }
+  const size_t head = (most - 1) / 2;
+  return concat(name.substr(0, head), "…", name.substr(name.size() - (most - 1 - head)));
+}
+
 void draw_node(SvgWriter& svg, const PlanStyle& style, const Geometry& g, const NodeRanks& node,
                double x, double y) {
   svg.rect(x, y, g.node_width, g.node_height, 12,
@@ -120,7 +131,8 @@ void draw_node(SvgWriter& svg, const PlanStyle& style, const Geometry& g, const 
   const bool has_right = g.tile_columns > 1;
   const double room =
       g.node_width - 2 * kNodePadding - (has_right ? estimate_text_width(right, 12) + 8 : 0);
-  svg.text(x + kNodePadding, y + 23, node.name, {fitting_size(node.name, 15, room), kInk, true});
+  const std::string name = shorten_name(node.name, room);
+  svg.text(x + kNodePadding, y + 23, name, {fitting_size(name, 15, room), kInk, true});
   if (has_right) {
     svg.text(x + g.node_width - kNodePadding, y + 23, right, {12, kSoftInk, false, "end"});
   }
