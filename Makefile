@@ -35,12 +35,13 @@ PLUGIN_LDFLAGS = -shared -static-libstdc++ -static-libgcc -Wl,-z,relro,--as-need
                  -Wl,--version-script=spank/export.map $(LDFLAGS) $(SANITIZE)
 
 # ---- rooms -----------------------------------------------------------------------------------------------
-ROOMS := base spec slurm store rendezvous env
+ROOMS := base spec slurm store launch rendezvous env
 # What each room may use, nearest first (design: arrows run one way). Also the link order.
 USES_base :=
 USES_spec := base
 USES_slurm := base
 USES_store := base
+USES_launch := spec base
 USES_rendezvous := store slurm spec base
 USES_env := slurm spec base
 
@@ -56,8 +57,8 @@ $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 HELPER_SOURCES := $(filter-out helper/stage%.cc,$(sort $(wildcard helper/*.cc)))
 STAGE_SOURCES := $(sort $(wildcard helper/stage*.cc))
 SPANK_SOURCES := $(filter-out spank/launch_%.cc,$(sort $(wildcard spank/*.cc))) spank/launch_$(SPANK_LAUNCH).cc
-HELPER_ROOMS := $(foreach room,env rendezvous store slurm spec base,$(call room_lib,$(room)))
-PLUGIN_ROOMS := $(foreach room,slurm spec base,$(call room_lib,$(room)))
+HELPER_ROOMS := $(foreach room,env rendezvous launch store slurm spec base,$(call room_lib,$(room)))
+PLUGIN_ROOMS := $(foreach room,launch slurm spec base,$(call room_lib,$(room)))
 
 all: $(BUILD)/distinit $(BUILD)/distinit-stage $(BUILD)/distinit.so
 

@@ -117,10 +117,8 @@ void Agent::on_release(const Release& release) {
     for (const Finding& finding : launch.findings) {
       log_.warn(finding.what, finding.hint);
     }
-    if (rank == 0 && log_.is_on(LogLevel::kInfo)) {
-      for (const std::string& line : launch.sources) {
-        log_.info(concat("rank 0: ", line));
-      }
+    if (!launch.sources.empty()) {
+      log_.info(concat("rank 0 gets ", join(launch.sources, " ")));
     }
     tasks_.go(rank, launch.go);
   }

@@ -3,7 +3,7 @@
 // What the plugin remembers from one hook to the next, in one process. hooks.cc owns the only one;
 // a task's child of slurmstepd has its own copy from the fork.
 
-#include "spank/node_socket.h"
+#include "lib/launch/node_socket.h"
 #include "spank/plugstack.h"
 
 #include <optional>

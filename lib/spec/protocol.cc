@@ -35,7 +35,8 @@ const std::vector<std::string_view> kPerTaskVariables = {
 
 bool is_private_variable(std::string_view name) {
   return name == kOptionVariable || name == kDefaultSpecVariable ||
-         name.starts_with("SLURM_DISTINIT_") || name.starts_with(kSavedPrefix);
+         name.starts_with("SLURM_DISTINIT_") || name == "DISTINIT_SECRET" ||
+         name.starts_with(kSavedPrefix);
 }
 
 std::vector<std::string> agent_environment(const std::vector<std::string>& entries) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/stage_descriptors.h"
+#include "lib/launch/stage_descriptors.h"
 
 #include "lib/base/text.h"
 #include "lib/spec/protocol.h"

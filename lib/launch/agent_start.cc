@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/agent_start.h"
+#include "lib/launch/agent_start.h"
 
 #include "lib/base/fd.h"
 #include "lib/base/text.h"

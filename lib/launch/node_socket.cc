@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/node_socket.h"
+#include "lib/launch/node_socket.h"
 
 #include "lib/base/text.h"
 
@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 namespace distinit {
 
@@ -49,6 +50,18 @@ bool is_open_as(const NodeSocket& socket) {
          size == expected.size && memcmp(&actual, &expected.un, size) == 0;
 }
 
+Result<Fd> connect_by_name(const std::string& name) {
+  Fd out(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!out.is_open()) {
+    return failed("open");
+  }
+  const Address address = abstract_address(name);
+  if (connect(out.get(), generic(address), address.size) != 0) {
+    return failed("connect to");
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<NodeSocket> open_node_socket() {
@@ -56,8 +69,12 @@ Result<NodeSocket> open_node_socket() {
   if (getrandom(random, sizeof random, 0) != sizeof random) {
     return failed("name");
   }
+  return open_node_socket(concat("distinit-", to_hex(std::string_view(random, sizeof random))));
+}
+
+Result<NodeSocket> open_node_socket(std::string name) {
   NodeSocket out;
-  out.name = concat("distinit-", to_hex(std::string_view(random, sizeof random)));
+  out.name = std::move(name);
   out.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const Address address = abstract_address(out.name);
   if (!out.listener.is_open()) {
@@ -77,13 +94,19 @@ Result<Fd> connect_node_socket(const NodeSocket& node) {
     return Error{ErrorCode::kInternal, "the node's socket did not reach this task",
                  "SlurmdParameters=contain_spank in slurm.conf keeps it away: remove that", 0};
   }
-  Fd out(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!out.is_open()) {
-    return failed("open");
-  }
-  const Address address = abstract_address(node.name);
-  if (connect(out.get(), generic(address), address.size) != 0) {
-    return failed("connect to");
+  return connect_by_name(node.name);
+}
+
+Result<Fd> connect_node_socket(const std::string& name) {
+  DISTINIT_ASSIGN_OR_RETURN(Fd out, connect_by_name(name));
+  ucred listener{};
+  socklen_t size = sizeof listener;
+  if (getsockopt(out.get(), SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0 ||
+      listener.uid != geteuid()) {
+    return Error{
+        ErrorCode::kRendezvous,
+        concat("the socket @", name, " on this node is another user's (uid ", listener.uid, ")"),
+        "that user's process is in the way: tell an administrator", 0};
   }
   return out;
 }
