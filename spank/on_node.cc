@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/base/fd.h"
 #include "spank/contexts.h"
 
 #include <sys/prctl.h>
 
 namespace distinit {
+
+namespace {
+
+/// proctrack/linuxproc finds slurmstepd's descendants only. The agent's first parent ends at once,
+/// and as init's child the agent would outlive the step, so slurmstepd adopts it. Not under the
+/// others: proctrack/pgid waits a minute for a dead child that slurmstepd does not reap (22.05).
+bool is_tracked_by_descent() {
+  const auto maps = read_file("/proc/self/maps", size_t{64} << 20);
+  return maps && maps->find("/proctrack_linuxproc.so") != std::string::npos;
+}
+
+}  // namespace
 
 bool is_srun_step(const SpankHost& host) {
   // 0xfffffffa interactive, …fb batch, …fc extern, …fd pending; Slurm counts its special steps
@@ -17,9 +30,9 @@ void node_before_tasks(SpankHost& host, PluginState& state) {
   if (!state.requested || !is_srun_step(host)) {
     return;
   }
-  // proctrack/linuxproc finds slurmstepd's descendants only. The agent's first parent ends at once,
-  // and as init's child the agent would outlive the step.
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (is_tracked_by_descent()) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
   auto socket = open_node_socket();
   if (socket) {
     state.socket = std::move(*socket);

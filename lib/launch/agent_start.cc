@@ -69,6 +69,8 @@ int arrange_descriptors(const Prepared& prepared) {
 }
 
 [[noreturn]] void become_agent(const Prepared& prepared) {
+  const pid_t self = getpid();
+  static_cast<void>(!write(prepared.errno_pipe, &self, sizeof self));
   reset_signals();
   int failure = arrange_descriptors(prepared);
   int report = prepared.errno_pipe;
@@ -93,9 +95,9 @@ Status fork_agent(const Prepared& prepared) {
     if (agent == 0) {
       become_agent(prepared);
     }
-    const int failure = agent < 0 ? errno : 0;
-    if (failure != 0) {
-      static_cast<void>(!write(prepared.errno_pipe, &failure, sizeof failure));
+    if (agent < 0) {
+      const int failure[] = {0, errno};
+      static_cast<void>(!write(prepared.errno_pipe, failure, sizeof failure));
     }
     _exit(0);
   }
@@ -130,15 +132,31 @@ int read_in_time(int fd, void* into, size_t size, const Deadline& deadline) {
   }
 }
 
-Status await_exec(const std::string& helper, int errno_fd, const Deadline& deadline) {
+Error too_late(const AgentStart& start) {
+  return Error{ErrorCode::kInternal,
+               concat("the agent (", start.helper, ") was not ready within ",
+                      start.longest.count() / 1000, " s"),
+               "is the node overloaded, or the file system that holds the helper stuck?", 0};
+}
+
+/// Reads the agent's pid, or 0, then the errno of what failed before its exec, if anything did.
+Status await_exec(const AgentStart& start, int report_fd, pid_t& agent, const Deadline& deadline) {
   int failure = 0;
-  if (read_in_time(errno_fd, &failure, sizeof failure, deadline) == sizeof failure) {
-    return system_error(ErrorCode::kInternal, concat("can't run the helper ", helper), failure,
-                        failure == EACCES || failure == ENOENT
-                            ? "install distinit on this node, or correct helper= in plugstack.conf"
-                            : "is it the right binary for this node, and is the node healthy?");
+  if (read_in_time(report_fd, &agent, sizeof agent, deadline) < 0) {
+    return too_late(start);
   }
-  return Ok{};
+  switch (read_in_time(report_fd, &failure, sizeof failure, deadline)) {
+    case 0:
+      return Ok{};
+    case sizeof failure:
+      return system_error(
+          ErrorCode::kInternal, concat("can't run the helper ", start.helper), failure,
+          failure == EACCES || failure == ENOENT
+              ? "install distinit on this node, or correct helper= in plugstack.conf"
+              : "is it the right binary for this node, and is the node healthy?");
+    default:
+      return too_late(start);
+  }
 }
 
 Status await_ready(const AgentStart& start, int ready_fd, const Deadline& deadline) {
@@ -151,10 +169,7 @@ Status await_ready(const AgentStart& start, int ready_fd, const Deadline& deadli
                    concat("the agent (", start.helper, ") ended before it was ready"),
                    "run `distinit doctor` on this node; see above for what it said", 0};
     default:
-      return Error{ErrorCode::kInternal,
-                   concat("the agent (", start.helper, ") was not ready within ",
-                          start.longest.count() / 1000, " s"),
-                   "is the node overloaded, or the file system that holds the helper stuck?", 0};
+      return too_late(start);
   }
 }
 
@@ -173,8 +188,16 @@ Status start_agent(const AgentStart& start) {
                           ready.write.get(), report.write.get()}));
   ready.write.reset();
   report.write.reset();
-  DISTINIT_RETURN_IF_ERROR(await_exec(start.helper, report.read.get(), deadline));
-  return await_ready(start, ready.read.get(), deadline);
+  pid_t agent = 0;
+  Status status = await_exec(start, report.read.get(), agent, deadline);
+  if (status) {
+    status = await_ready(start, ready.read.get(), deadline);
+  }
+  // One that hangs holds the socket, and with it every other task of the node.
+  if (!status && agent > 0 && deadline.has_passed()) {
+    kill(agent, SIGKILL);
+  }
+  return status;
 }
 
 }  // namespace distinit

@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -77,8 +76,6 @@ class Node {
   /// user_init and task_init of the one task. Another task's copy of the socket keeps it open.
   int run() {
     node_before_tasks(host, state);
-    // A task does not inherit this from slurmstepd.
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
     if (state.socket) {
       other_task = Fd(fcntl(state.socket->listener.get(), F_DUPFD_CLOEXEC, 0));
     }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/launch/agent_start.h"
+
+#include "lib/base/fd.h"
+#include "lib/base/text.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace distinit {
+
+Test(agent_start, an_agent_that_hangs_is_killed_and_reported) {
+  char folder[] = "/tmp/distinit-launch-XXXXXX";
+  cr_assert(mkdtemp(folder) != nullptr);
+  const std::string script = concat(folder, "/fake-agent");
+  const std::string pid_file = concat(folder, "/pid");
+  {
+    const Fd file(open(script.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0755));
+    write_all(file.get(), concat("#!/bin/sh\necho $$ > ", pid_file, "; exec sleep 60\n")).value();
+  }
+  AgentStart start;
+  start.helper = script;
+  start.environment = {"PATH=/usr/bin:/bin"};
+  start.listener = STDIN_FILENO;
+  start.longest = milliseconds(1000);
+  const Deadline deadline(milliseconds(5000));
+  const Status started = start_agent(start);
+  const auto seen = read_file(pid_file, 100);
+  unlink(script.c_str());
+  unlink(pid_file.c_str());
+  rmdir(folder);
+  cr_assert(!started.has_value() && !deadline.has_passed());
+  cr_assert(started.error().what == concat("the agent (", script, ") was not ready within 1 s"),
+            "%s", started.error().what.c_str());
+  cr_assert(seen.has_value(), "the agent has started");
+  const auto pid = parse_number(split(*seen, '\n')[0], 2, INT32_MAX);
+  cr_assert(pid.has_value());
+  // Whoever adopted it may not have reaped it yet.
+  const auto stat = read_file(concat("/proc/", *pid, "/stat"), 4096);
+  cr_assert(
+      !stat || stat->find(") Z ") != std::string::npos || stat->find(") X ") != std::string::npos,
+      "still running: %s", stat->c_str());
+}
+
+}  // namespace distinit
