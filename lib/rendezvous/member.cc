@@ -72,7 +72,7 @@ Member::~Member() {
 
 void Member::seek() {
   seeker_ =
-      std::make_unique<Seeker>(loop_, key_, store_ports(setup_),
+      std::make_unique<Seeker>(loop_, key_, meeting_ports(setup_),
                                [this](const std::shared_ptr<FrameLink>& link,
                                       const SocketAddress& address) { on_found(link, address); });
   std::vector<std::string> names;
@@ -156,7 +156,7 @@ void Member::fail(const Error& error) {
 
 void Member::report(const Error& error, std::function<void()> printed) {
   if (!link_ || !link_->is_open()) {
-    log_.error(error);
+    printed_.print(log_, error);
     printed();
     return;
   }

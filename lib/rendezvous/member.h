@@ -2,6 +2,7 @@
 #pragma once
 // The rendezvous on every node but rank 0's: find the root, join, wait for its word.
 
+#include "lib/rendezvous/print_once.h"
 #include "lib/rendezvous/rendezvous.h"
 #include "lib/rendezvous/seeker.h"
 
@@ -52,6 +53,7 @@ class Member : public Rendezvous {
   std::optional<Error> crashed_;
   std::optional<Error> failed_;
   std::map<uint64_t, std::function<void()>> reports_;
+  PrintOnce printed_;
   bool released_ = false;
   bool root_is_ending_ = false;
   bool over_ = false;

@@ -3,6 +3,8 @@
 
 #include "lib/rendezvous/ports.h"
 
+#include <algorithm>
+
 namespace distinit {
 
 std::optional<int> fixed_port(const RendezvousSetup& setup) {
@@ -17,6 +19,16 @@ std::vector<int> store_ports(const RendezvousSetup& setup) {
     return port_sequence(setup.facts, setup.options);
   }
   return port_candidates(setup.facts, setup.options, fixed_port(setup));
+}
+
+std::vector<int> meeting_ports(const RendezvousSetup& setup) {
+  std::vector<int> ports = store_ports(setup);
+  for (const int port : port_sequence(setup.facts, setup.options)) {
+    if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
+      ports.push_back(port);
+    }
+  }
+  return ports;
 }
 
 milliseconds next_reminder(milliseconds previous) {

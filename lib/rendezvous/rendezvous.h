@@ -67,6 +67,10 @@ std::optional<int> fixed_port(const RendezvousSetup& setup);
 /// Where the store itself may be: the fixed port only where torch's store is ours too.
 std::vector<int> store_ports(const RendezvousSetup& setup);
 
+/// Where members look for the root: store_ports, then the sequence, where a root that could not get
+/// a fixed port tells them so.
+std::vector<int> meeting_ports(const RendezvousSetup& setup);
+
 /// "after 5, 10, 20, … s": the next time to say who is missing.
 milliseconds next_reminder(milliseconds previous);
 

@@ -25,6 +25,10 @@ constexpr milliseconds kProofLimit{10'000};
 constexpr size_t kMostUnproved = 4096;
 /// A member whose agent is gone: its guard connects and tells why within this.
 constexpr milliseconds kGuardWait{1500};
+/// After a failure, how long members that have not come yet are waited for, to be told.
+constexpr milliseconds kLateMembers{5000};
+/// How long our own task that can't run its program waits for the others that can't.
+constexpr milliseconds kOtherReports{300};
 
 Error ports_taken(const RendezvousSetup& setup, const std::vector<int>& ports, const Error& last) {
   const std::string& node = setup.facts.node_name;
@@ -59,7 +63,7 @@ Root::Root(EventLoop& loop, const Log& log, const StepKey& key, RendezvousSetup 
 
 Root::~Root() {
   *alive_ = false;
-  for (const EventLoop::TimerId timer : {reminder_, deadline_, probe_deadline_}) {
+  for (const EventLoop::TimerId timer : {reminder_, deadline_, probe_deadline_, abort_timer_}) {
     loop_.cancel_timer(timer);
   }
   for (const auto& [link, peer] : peers_) {
@@ -86,6 +90,7 @@ Result<std::unique_ptr<Root>> Root::create(EventLoop& loop, const Log& log, cons
   root->reminder_ = loop.add_timer(root->waited_, [self] { self->on_reminder(); });
   const int timeout_s = root->setup_.options.timeout_s;
   root->deadline_ = loop.add_timer(milliseconds(timeout_s * 1000LL), [self, timeout_s] {
+    self->deadline_passed_ = true;
     self->fail(Error{ErrorCode::kRendezvous,
                      concat("after ", timeout_s, " s still missing: ", self->roster_.missing()),
                      "look for that node's own message, its state (`sinfo -N`) and its slurmd log; "
@@ -96,42 +101,63 @@ Result<std::unique_ptr<Root>> Root::create(EventLoop& loop, const Log& log, cons
 }
 
 Status Root::bind() {
+  const std::vector<int> ports = store_ports(setup_);
+  Status bound = bind_store(ports);
+  if (bound && setup_.options.torch_store == TorchStore::kRank0) {
+    bound = hold_master_port();
+  }
+  if (bound) {
+    return serve();
+  }
+  // Somewhere else, to tell the members, who would wait for the deadline.
+  if (!store_ && !bind_store(meeting_ports(setup_))) {
+    return bound;
+  }
+  DISTINIT_RETURN_IF_ERROR(serve());
+  loop_.add_timer(milliseconds(0), [this, alive = alive_, error = bound.error()] {
+    if (*alive) {
+      fail(error);
+    }
+  });
+  return Ok{};
+}
+
+Status Root::bind_store(const std::vector<int>& ports) {
   const bool alone = setup_.facts.node_count == 1 &&
                      setup_.options.address == AddressForm::kNumeric && !setup_.user_addr;
-  const std::string address = alone ? "127.0.0.1" : "";
-  const std::vector<int> ports = store_ports(setup_);
   std::optional<Error> last;
   for (const int port : ports) {
-    auto listening = listen_on(address, port);
-    if (!listening) {
-      last = listening.error();
+    auto listening = listen_on(alone ? "127.0.0.1" : "", port);
+    if (listening) {
+      store_ = std::make_unique<StoreServer>(loop_, std::move(*listening));
+      store_port_ = port;
+      master_port_ = port;
+      return Ok{};
+    }
+    last = listening.error();
+  }
+  return ports_taken(setup_, ports, *last);
+}
+
+Status Root::hold_master_port() {
+  const auto ports = port_candidates(setup_.facts, setup_.options, fixed_port(setup_));
+  Error last{ErrorCode::kRendezvous, "it is this step's own store's", {}, 0};
+  for (const int port : ports) {
+    if (port == store_port_) {
       continue;
     }
-    store_ = std::make_unique<StoreServer>(loop_, std::move(*listening));
-    store_port_ = port;
-    break;
-  }
-  if (!store_) {
-    return ports_taken(setup_, ports, *last);
-  }
-  master_port_ = store_port_;
-  if (setup_.options.torch_store == TorchStore::kRank0) {
-    const auto candidates = port_candidates(setup_.facts, setup_.options, fixed_port(setup_));
-    for (const int port : candidates) {
-      auto held = port == store_port_
-                      ? Result<Fd>(Error{ErrorCode::kRendezvous, "it is our own store's", {}, 0})
-                      : hold_port(port);
-      if (held) {
-        held_port_ = std::move(*held);
-        master_port_ = port;
-        break;
-      }
-      last = held.error();
+    auto held = hold_port(port);
+    if (held) {
+      held_port_ = std::move(*held);
+      master_port_ = port;
+      return Ok{};
     }
-    if (!held_port_.is_open()) {
-      return ports_taken(setup_, candidates, *last);
-    }
+    last = held.error();
   }
+  return ports_taken(setup_, ports, last);
+}
+
+Status Root::serve() {
   store_->set_foreign_protocol(std::string(kAgentPreamble),
                                [this](Fd fd, std::string received, const sockaddr_storage&) {
                                  on_stranger(std::move(fd), std::move(received));
@@ -207,7 +233,7 @@ void Root::on_message(const std::shared_ptr<Peer>& peer, const std::string& mess
       break;
     case AgentMessage::kReport:
       if (const auto error = decode_error(message)) {
-        print_once(*error);
+        printed_.print(log_, *error);
       }
       peer->link->send(encode(AgentMessage::kReported));
       break;
@@ -219,6 +245,7 @@ void Root::on_message(const std::shared_ptr<Peer>& peer, const std::string& mess
       if (const auto error = decode_error(message)) {
         fail(*error);
       }
+      peer->link->send(encode(AgentMessage::kAbort, uint32_t{kExitRendezvous}));
       break;
     default:
       break;
@@ -261,8 +288,12 @@ void Root::on_join(const std::shared_ptr<Peer>& peer, const std::string& message
     return;
   }
   peer->group_rank = join->group_rank;
+  if (abort_status_) {
+    peer->link->send(encode(AgentMessage::kAbort, static_cast<uint32_t>(*abort_status_)));
+  }
   if (roster_.has_all_nodes()) {
     met_ = Clock::now();
+    abort_own();
   }
 }
 
@@ -374,23 +405,25 @@ void Root::fail(const Error& error) {
   loop_.cancel_timer(deadline_);
   loop_.cancel_timer(reminder_);
   log_.error(error);
-  const int status = exit_status(error.code);
-  broadcast(encode(AgentMessage::kAbort, static_cast<uint32_t>(status)));
-  events_.on_abort(status);
+  abort_status_ = exit_status(error.code);
+  broadcast(encode(AgentMessage::kAbort, static_cast<uint32_t>(*abort_status_)));
+  // Slurm ends us with our own tasks: first the members that are still on their way must be told.
+  const bool waits = !roster_.has_all_nodes() && setup_.facts.node_count > 1 && !deadline_passed_;
+  abort_timer_ = loop_.add_timer(waits ? kLateMembers : milliseconds(0), [this] { abort_own(); });
+}
+
+void Root::abort_own() {
+  loop_.cancel_timer(abort_timer_);
+  if (const auto status = std::exchange(abort_status_, std::nullopt)) {
+    events_.on_abort(*status);
+  }
 }
 
 void Root::report(const Error& error, std::function<void()> printed) {
-  print_once(error);
-  printed();
-}
-
-void Root::print_once(const Error& error) {
-  // Every rank says "rank R on NODE: can't run …": the reason behind the name is what is compared.
-  const std::string reason = error.what.substr(std::min(error.what.find(": "), error.what.size()));
-  if (std::find(printed_.begin(), printed_.end(), reason) == printed_.end()) {
-    printed_.push_back(reason);
-    log_.error(error);
-  }
+  printed_.print(log_, error);
+  // The other nodes say the same in a moment; once our tasks have ended nobody is here to hear it.
+  loop_.add_timer(setup_.facts.node_count > 1 ? kOtherReports : milliseconds(0),
+                  std::move(printed));
 }
 
 void Root::on_reminder() {

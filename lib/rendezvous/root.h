@@ -6,6 +6,7 @@
 #include "lib/base/frame_link.h"
 #include "lib/base/host_address.h"
 #include "lib/rendezvous/address_choice.h"
+#include "lib/rendezvous/print_once.h"
 #include "lib/rendezvous/rendezvous.h"
 #include "lib/rendezvous/roster.h"
 #include "lib/store/server.h"
@@ -49,6 +50,9 @@ class Root : public Rendezvous {
   Root(EventLoop& loop, const Log& log, const StepKey& key, RendezvousSetup setup,
        RendezvousEvents events);
   Status bind();
+  Status bind_store(const std::vector<int>& ports);
+  Status hold_master_port();
+  Status serve();
   void on_stranger(Fd fd, std::string received);
   void on_message(const std::shared_ptr<Peer>& peer, const std::string& message);
   void on_handshake(const std::shared_ptr<Peer>& peer, std::string_view message);
@@ -69,7 +73,7 @@ class Root : public Rendezvous {
   void report_layout() const;
   void report_phases() const;
   void on_reminder();
-  void print_once(const Error& error);
+  void abort_own();
   void broadcast(std::string_view frames);
   void drop(const std::shared_ptr<Peer>& peer);
   void check_all_done();
@@ -98,10 +102,12 @@ class Root : public Rendezvous {
   int refusals_ = 0;
   std::vector<std::string> candidates_;  // for MASTER_ADDR, best first
   std::string candidate_;                // being probed
-  std::vector<std::string> printed_;
+  PrintOnce printed_;
+  std::optional<int> abort_status_;  // decided, and not yet told to our own tasks
   bool choosing_ = false;
   bool released_ = false;
   bool over_ = false;
+  bool deadline_passed_ = false;
   bool self_done_ = false;
   Clock::time_point created_ = Clock::now();
   Clock::time_point bound_;
@@ -110,6 +116,7 @@ class Root : public Rendezvous {
   EventLoop::TimerId reminder_ = 0;
   EventLoop::TimerId deadline_ = 0;
   EventLoop::TimerId probe_deadline_ = 0;
+  EventLoop::TimerId abort_timer_ = 0;
   /// For callbacks that may come after this object.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

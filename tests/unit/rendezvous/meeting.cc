@@ -6,6 +6,7 @@
 #include "lib/store/client.h"
 #include "lib/store/listen.h"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
@@ -222,9 +223,8 @@ Test(meeting, the_guard_of_a_crashed_agent_ends_the_step) {
                          Error{ErrorCode::kRendezvous, "n2: the agent was killed", "", 0});
   cr_assert(meeting.run_until([&] { return root.aborted.has_value(); }));
   cr_assert_eq(*root.aborted, 4);
+  cr_assert(guard.aborted.has_value());
   cr_assert_eq(meeting.file.text(), "distinit: n2: the agent was killed\n");
-  meeting.nodes.erase(meeting.nodes.begin());
-  cr_assert(meeting.run_until([&] { return guard.aborted.has_value(); }));
 }
 
 Test(meeting, a_lost_root_ends_its_members_unless_it_was_ending) {
@@ -298,17 +298,39 @@ Test(meeting, one_report_is_printed_for_all_ranks_that_say_the_same) {
   cr_assert_eq(meeting.file.text(), "distinit: rank 0 on n1: can't run 'x'\n");
 }
 
-Test(meeting, taken_ports_are_named_with_the_node) {
+Test(meeting, a_taken_fixed_port_is_named_once_and_ends_every_node) {
+  Meeting meeting;
+  RendezvousSetup setup = make_setup(3, 1, 0);
+  const Fd taken = listen_on("", 0).value();
+  setup.options.port = bound_port(taken);
+  Node& root = meeting.add_root(setup);
+  RendezvousSetup one = make_setup(3, 1, 1);
+  one.options.port = setup.options.port;
+  Node& early = meeting.add_member(one);
+  meeting.run_until([] { return false; }, milliseconds(200));
+  cr_assert_not(root.aborted.has_value(), "n3 has not been told yet");
+  RendezvousSetup two = make_setup(3, 1, 2);
+  two.options.port = setup.options.port;
+  Node& late = meeting.add_member(two);
+  cr_assert(meeting.run_until([&] { return root.aborted && early.aborted && late.aborted; },
+                              milliseconds(4000)));
+  cr_assert_eq(*late.aborted, 4);
+  const std::string text = meeting.file.text();
+  cr_assert_eq(text.find("distinit: n1: port " + std::to_string(setup.options.port) +
+                         " can't be used for the store: "),
+               0u, "%s", text.c_str());
+  cr_assert_eq(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+Test(meeting, no_port_at_all_is_an_error_of_the_root) {
   Meeting meeting;
   RendezvousSetup setup = make_setup(2, 1, 0);
   const Fd taken = listen_on("", 0).value();
-  setup.options.port = bound_port(taken);
+  setup.options.port_low = setup.options.port_high = bound_port(taken);
   Node node;
   const auto root = Root::create(meeting.loop, meeting.log, meeting.key, setup, node.events());
   cr_assert_not(root.has_value());
   cr_assert_eq(root.error().code, ErrorCode::kRendezvous);
-  cr_assert_eq(root.error().what.find("n1: port " + std::to_string(setup.options.port)), 0u, "%s",
-               root.error().what.c_str());
 }
 
 Test(meeting, holds_a_port_for_rank_0s_own_store) {
