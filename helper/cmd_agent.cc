@@ -37,20 +37,24 @@ void say_ready() {
   static_cast<void>(write_all(ready.get(), "+").has_value());
 }
 
+bool holds_rank0(const std::vector<int>& ranks) {
+  return std::find(ranks.begin(), ranks.end(), 0) != ranks.end();
+}
+
 /// What can be known to be wrong before anybody has been met ends the tasks here, with the right
 /// status.
 int fail_tasks(Log& log, Fd listening, const Error& error) {
-  log.error(error);
+  const auto facts = read_step_facts(task_environment(Environment(environ)));
+  const std::vector<int> ranks = facts ? facts->node_ranks : std::vector<int>();
+  // Every node finds the same: rank 0's speaks.
+  if (ranks.empty() || holds_rank0(ranks)) {
+    log.error(error);
+  }
   auto loop = EventLoop::create();
   if (!loop) {
     return kExitInternal;
   }
   const int status = exit_status(error.code);
-  const Environment environment = task_environment(Environment(environ));
-  std::vector<int> ranks;
-  if (const auto facts = read_step_facts(environment)) {
-    ranks = facts->node_ranks;
-  }
   TaskTable::Events events;
   events.on_all_ended = [&loop] { loop->stop(); };
   TaskTable tasks(*loop, std::move(listening), ranks, milliseconds(60'000), std::move(events));
@@ -87,9 +91,8 @@ int run(int, char**) {
   if (!board) {
     return fail_tasks(log, std::move(listening), board.error());
   }
-  const auto& ranks = rendezvous.facts.node_ranks;
-  const bool holds_rank0 = std::find(ranks.begin(), ranks.end(), 0) != ranks.end();
-  if (const auto status = become_guard(log, *key, rendezvous, holds_rank0, **board)) {
+  const bool is_root = holds_rank0(rendezvous.facts.node_ranks);
+  if (const auto status = become_guard(log, *key, rendezvous, is_root, **board)) {
     // No destructors: the worker has closed and freed its own.
     _exit(*status);
   }
