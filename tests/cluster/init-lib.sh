@@ -12,11 +12,20 @@ enter_host() {
   mount --rbind /sys/fs/cgroup "$cgroups"
   mount -t sysfs sysfs /sys
   mount --move "$cgroups" /sys/fs/cgroup
-  mount --bind "$SCRATCH/etc/hosts.$1" /etc/hosts
+  replace_file "$SCRATCH/etc/hosts.$1" /etc/hosts
   local file
   for file in passwd group nsswitch.conf; do
-    mount --bind "$SCRATCH/etc/$file" "/etc/$file"
+    replace_file "$SCRATCH/etc/$file" "/etc/$file"
   done
+}
+
+# replace_file OURS THEIRS: within the cluster's mounts; the machine's own file stays as it is.
+replace_file() {
+  if [[ ! -e $2 ]]; then
+    echo "$2 is missing on this machine; 'touch $2' makes it"
+    return 1
+  fi
+  mount --bind "$1" "$2"
 }
 
 # Without --ipv6 a link has no IPv6 address at all, not even its own.

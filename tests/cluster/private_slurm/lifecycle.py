@@ -194,20 +194,28 @@ def _wait_for_idle_nodes(wishes, state):
         if ended:
             raise ClusterError(f"{ended[0].removesuffix('.ended')} ended at once")
         if os.path.exists(ready):
-            result = subprocess.run(
-                [*enter_command(state), "sinfo", "-h", "-N", "-o", "%T"],
-                env=environment(state),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=UP_DEADLINE_S,
-                check=False,
-            )
-            seen = result.stdout + result.stderr
-            if result.returncode == 0 and result.stdout.split() == ["idle"] * wishes.nodes:
+            seen = _node_states(state)
+            if seen.split() == ["idle"] * wishes.nodes:
                 return
         time.sleep(0.02)
     raise ClusterError(f"the nodes are not idle after {UP_DEADLINE_S} s: {' '.join(seen.split())}")
+
+
+def _node_states(state):
+    """What sinfo says of each node, or its complaint."""
+    try:
+        result = subprocess.run(
+            [*enter_command(state), "sinfo", "-h", "-N", "-o", "%T"],
+            env=environment(state),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=UP_DEADLINE_S / 3,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "sinfo got no answer"
+    return result.stdout + result.stderr
 
 
 def _start_time(pid):
