@@ -163,7 +163,7 @@ asan: ## the unit tests with address and undefined behaviour sanitizers
 	  SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" run-units
 
 tsan: ## the unit tests of rooms with several threads or processes under the thread sanitizer
-	@$(AGAIN) BUILD=$(BUILD)-tsan LABEL=tsan- CXXFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
+	@$(AGAIN) BUILD=$(BUILD)-tsan LABEL=tsan- CXXFLAGS="-g -O1" CPPFLAGS=-Itests/tsan SANITIZE=-fsanitize=thread \
 	  UNIT_ROOMS="base store rendezvous" run-units
 
 bench: ## measure the launch and the store (root)
@@ -179,7 +179,8 @@ format-check: ## fail if a source file is not formatted
 
 TIDY_SOURCES = $(filter-out tests/%,$(filter %.cc,$(SOURCES)))
 tidy: ## clang-tidy, all findings are errors
-	$(Q)printf '%s\n' $(TIDY_SOURCES) | xargs -P$(JOBS) -I{} clang-tidy --quiet {} -- $(ALL_CPPFLAGS) -std=c++20
+	$(Q)printf '%s\n' $(TIDY_SOURCES) | xargs -P$(JOBS) -I{} clang-tidy --quiet {} -- $(ALL_CPPFLAGS) -std=c++20 \
+	  2> >(grep -v 'warnings\? generated' >&2)
 
 LIBEXEC = $(PREFIX)/libexec/distinit
 SHARE = $(PREFIX)/share/distinit
