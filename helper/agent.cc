@@ -117,8 +117,11 @@ void Agent::on_release(const Release& release) {
     for (const Finding& finding : launch.findings) {
       log_.warn(finding.what, finding.hint);
     }
-    if (!launch.sources.empty()) {
-      log_.info(concat("rank 0 gets ", join(launch.sources, " ")));
+    if (rank == 0) {
+      log_.info(concat("rank 0 gets from distinit: ", join(launch.ours, " ")));
+      if (!launch.kept.empty()) {
+        log_.info(concat("rank 0 keeps what was set before: ", join(launch.kept, " ")));
+      }
     }
     tasks_.go(rank, launch.go);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper/agent_launch.h"
 
+#include "lib/base/interface.h"
 #include "lib/base/text.h"
 #include "lib/env/distinit_family.h"
 #include "lib/env/torch.h"
@@ -43,6 +44,9 @@ RankContext make_context(const AgentSetup& setup, const Hello& hello, const Rele
   context.node = facts.node_name;
   context.master_addr = release.master_addr;
   context.master_port = release.master_port;
+  if (const auto master = SocketAddress::parse(release.master_addr, release.master_port)) {
+    context.interface = interface_towards(*master);
+  }
   context.store_addr = release.store_addr;
   context.store_port = release.store_port;
   context.mesh = &setup.rendezvous.mesh;
@@ -78,7 +82,8 @@ Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release
   launch.go.who = concat("rank ", hello.rank, " on ", context.node);
   if (hello.rank == 0) {
     launch.findings = std::move(applied.findings);
-    launch.sources = std::move(applied.sources);
+    launch.ours = std::move(applied.ours);
+    launch.kept = std::move(applied.kept);
   }
   return launch;
 }

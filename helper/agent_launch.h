@@ -14,9 +14,9 @@ namespace distinit {
 
 struct Launch {
   Go go;
-  std::vector<Finding>
-      findings;  ///< of this rank; those that all ranks share come from rank 0 only
-  std::vector<std::string> sources;  ///< "NAME=value (where from)" for DISTINIT_LOG=info
+  std::vector<Finding> findings;  ///< of rank 0: the user's settings are the same for all
+  std::vector<std::string> ours;  ///< of rank 0: "NAME=value", for DISTINIT_LOG=info
+  std::vector<std::string> kept;  ///< the user's own settings that won
 };
 
 Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release& release);

@@ -27,8 +27,8 @@ std::string hash_value(std::string_view value) {
   return to_hex(bytes);
 }
 
-std::string source_line(const std::string& name, std::string_view value, std::string_view from) {
-  return concat(name, '=', abbreviate(value), " (", from, ')');
+std::string source_line(const std::string& name, std::string_view value) {
+  return concat(name, '=', abbreviate(value));
 }
 
 void append_exported(std::string& exported, const Assignment& assignment) {
@@ -62,7 +62,7 @@ AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
     const auto present = task_environment.get(assignment.name);
     const bool users = present && !is_inherited(task_environment, assignment.name);
     if (users && assignment.kind == AssignmentKind::kDefault) {
-      out.sources.push_back(source_line(assignment.name, *present, "yours"));
+      out.kept.push_back(source_line(assignment.name, *present));
       continue;
     }
     if (users && assignment.kind == AssignmentKind::kIdentity && *present != assignment.value) {
@@ -82,7 +82,7 @@ AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
     }
     out.set.push_back(concat(assignment.name, '=', assignment.value));
     append_exported(exported, assignment);
-    out.sources.push_back(source_line(assignment.name, assignment.value, "distinit"));
+    out.ours.push_back(source_line(assignment.name, assignment.value));
   }
   out.set.push_back(concat(kExportedVariable, '=', exported));
   for (const auto& [name, value] : task_environment.values()) {

@@ -33,8 +33,8 @@ struct AppliedEnvironment {
   std::vector<std::string> set;    ///< "NAME=value"
   std::vector<std::string> unset;  ///< names: ours from outside, and those never meant for programs
   std::vector<Finding> findings;   ///< replaced settings of the user
-  std::vector<std::string>
-      sources;  ///< "NAME=value (distinit)" or "(yours)", for DISTINIT_LOG=info
+  std::vector<std::string> ours;   ///< "NAME=value" abbreviated, for DISTINIT_LOG=info
+  std::vector<std::string> kept;   ///< the same of the user's own settings that won
 };
 
 /// Longest DISTINIT_EXPORTED: one variable may have 128 KiB at most (execve(2), MAX_ARG_STRLEN).

@@ -23,6 +23,7 @@ struct RankContext {
   std::string node;
   std::string master_addr;  ///< one text for the whole step
   int master_port = 0;
+  std::string interface;   ///< this node's, towards master_addr; empty where it is not known
   std::string store_addr;  ///< our store; the same endpoint unless torch.store=rank0
   int store_port = 0;
   const Mesh* mesh = nullptr;

@@ -32,6 +32,10 @@ std::vector<Assignment> torch_family(const RankContext& context) {
   } else {
     out.push_back(Assignment{"TORCHELASTIC_USE_AGENT_STORE", "", AssignmentKind::kAbsent});
   }
+  if (!context.interface.empty()) {
+    // gloo takes what the node's own name resolves to otherwise, on Debian 127.0.1.1 (/etc/hosts).
+    out.push_back(Assignment{"GLOO_SOCKET_IFNAME", context.interface, AssignmentKind::kDefault});
+  }
   out.push_back(Assignment{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", AssignmentKind::kDefault});
   if (context.local_world_size > 1) {
     // As torchrun: several ranks on a node would each start a thread per core.

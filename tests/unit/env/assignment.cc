@@ -56,8 +56,8 @@ Test(assignment, sets_what_is_not_there) {
   EXPECT_TEXT(applied.set[3],
               "DISTINIT_EXPORTED=RANK:360caa42,MASTER_PORT:718f79c9,OMP_NUM_THREADS:340ca71c");
   cr_expect(applied.findings.empty());
-  EXPECT_TEXT(join(applied.sources, "; "),
-              "RANK=3 (distinit); MASTER_PORT=23001 (distinit); OMP_NUM_THREADS=1 (distinit)");
+  EXPECT_TEXT(join(applied.ours, " "), "RANK=3 MASTER_PORT=23001 OMP_NUM_THREADS=1");
+  cr_expect(applied.kept.empty());
 }
 
 Test(assignment, lets_the_users_defaults_win_and_replaces_identities) {
@@ -72,8 +72,8 @@ Test(assignment, lets_the_users_defaults_win_and_replaces_identities) {
   cr_assert(applied.findings.size() == 1);
   EXPECT_TEXT(applied.findings[0].what, "RANK=0 was set before the step and is 3 here");
   EXPECT_TEXT(applied.findings[0].hint, "unset RANK before srun: no one value fits every rank");
-  EXPECT_TEXT(join(applied.sources, "; "),
-              "RANK=3 (distinit); MASTER_PORT=23001 (distinit); OMP_NUM_THREADS=4 (yours)");
+  EXPECT_TEXT(join(applied.ours, " "), "RANK=3 MASTER_PORT=23001");
+  EXPECT_TEXT(join(applied.kept, " "), "OMP_NUM_THREADS=4");
 }
 
 Test(assignment, is_silent_where_the_user_says_the_same) {

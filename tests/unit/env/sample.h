@@ -36,6 +36,7 @@ struct Sample {
     context.node = "a8";
     context.master_addr = "10.0.0.7";
     context.master_port = 23001;
+    context.interface = "ib0";
     context.store_addr = "10.0.0.7";
     context.store_port = 23001;
     context.mesh = &mesh;

@@ -33,7 +33,7 @@ Test(torch, gives_torchruns_worker_variables) {
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kEndpoint),
               "MASTER_ADDR=10.0.0.7 MASTER_PORT=23001");
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kDefault),
-              "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 OMP_NUM_THREADS=1");
+              "GLOO_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1 OMP_NUM_THREADS=1");
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kAbsent), "");
 }
 
@@ -48,7 +48,8 @@ Test(torch, takes_each_nodes_own_number_of_tasks) {
               "TORCHELASTIC_RUN_ID=4242.0.0 TORCHELASTIC_RESTART_COUNT=0 "
               "TORCHELASTIC_MAX_RESTARTS=0 TORCHELASTIC_USE_AGENT_STORE=True");
   // One task on the node: torchrun leaves the threads alone.
-  EXPECT_TEXT(of_kind(assignments, AssignmentKind::kDefault), "TORCH_NCCL_ASYNC_ERROR_HANDLING=1");
+  EXPECT_TEXT(of_kind(assignments, AssignmentKind::kDefault),
+              "GLOO_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1");
 }
 
 Test(torch, takes_the_flag_away_where_rank_0_hosts_the_store) {
@@ -68,4 +69,11 @@ Test(torch, counts_the_jobs_restarts) {
   const std::string identity = of_kind(torch_family(sample.context), AssignmentKind::kIdentity);
   cr_expect(identity.find("TORCHELASTIC_RUN_ID=4242.0.2 TORCHELASTIC_RESTART_COUNT=2 ") !=
             std::string::npos);
+}
+
+Test(torch, leaves_gloo_alone_where_no_interface_is_known) {
+  Sample sample;
+  sample.context.interface.clear();
+  EXPECT_TEXT(of_kind(torch_family(sample.context), AssignmentKind::kDefault),
+              "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 OMP_NUM_THREADS=1");
 }
