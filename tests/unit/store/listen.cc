@@ -8,9 +8,33 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 using namespace distinit;
+
+namespace {
+
+// From now on this process lives on a kernel without IPv6.
+void take_ipv6_away() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog filter{sizeof program / sizeof program[0], program};
+  cr_assert(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  cr_assert(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "errno %d", errno);
+}
+
+}  // namespace
 
 Test(listen, listens_on_one_address) {
   const auto v4 = listen_on("127.0.0.1", 0);
@@ -30,6 +54,15 @@ Test(listen, takes_both_families_when_no_address_is_named) {
     RawClient v6(bound_port(*listening), "::1");
     cr_assert(v4.fd().is_open() && v6.fd().is_open());
   }
+}
+
+Test(listen, takes_ipv4_alone_where_the_kernel_has_no_ipv6) {
+  take_ipv6_away();
+  const auto listening = listen_on("", 0);
+  cr_assert(listening.has_value(), "%s", listening ? "" : listening.error().what.c_str());
+  cr_assert(bound_endpoint(*listening) == "0.0.0.0:" + std::to_string(bound_port(*listening)));
+  RawClient v4(bound_port(*listening), "127.0.0.1");
+  cr_assert(v4.fd().is_open());
 }
 
 Test(listen, names_a_port_that_is_taken) {

@@ -81,7 +81,12 @@ StoreCounters ServerThread::counters() {
 void ServerThread::await(const char* what,
                          const std::function<bool(const StoreCounters&)>& condition) {
   const Deadline deadline(kPatience);
-  while (!condition(counters())) {
+  while (true) {
+    bool holds = false;
+    call([&](StoreServer& server) { holds = condition(server.counters()); });
+    if (holds) {
+      return;
+    }
     cr_assert(!deadline.has_passed(), "in vain: %s", what);
     std::this_thread::sleep_for(milliseconds(2));
   }

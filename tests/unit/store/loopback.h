@@ -28,7 +28,8 @@ class ServerThread {
   /// Runs `work` in the server's thread and waits for it.
   void call(const std::function<void(StoreServer&)>& work);
   StoreCounters counters();
-  /// Waits, at most 10 s, until `condition` holds of the counters; fails the test otherwise.
+  /// Waits, at most 10 s, until `condition`, asked in the server's thread, holds of the counters;
+  /// fails the test otherwise.
   void await(const char* what, const std::function<bool(const StoreCounters&)>& condition);
 
  private:

@@ -136,6 +136,8 @@ Test(server_crowd, refuses_the_new_and_keeps_the_old_when_nobody_can_go) {
   RawClient old(server.port());
   old.send(handshake());
   old.expect("0d 01020304", "01020304");
+  // A sanitizer wants descriptors when it sees a type for the first time.
+  cr_assert(server.counters().refused == 0);
   std::vector<Fd> hoarded = hoard(1);
   RawClient refused(server.port());
   refused.expect_closed();
