@@ -6,6 +6,7 @@
 #include "tests/spank/fake_host.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #define kLaunchesMultiProg kPrependLaunchesMultiProg
 #define put_stage_in_front prepend_stage
@@ -41,6 +42,7 @@ Test(launch, argv0_is_replaced_and_given_back) {
   cr_assert(std::string(host.argv[0]) == "/proc/self/fd/700");
   cr_assert(host.argv[1] == argument && host.argv[2] == nullptr);
   cr_assert(!kLaunchesMultiProg);
+  free(host.argv[0]);
 }
 
 Test(launch, without_an_argv_it_is_an_error) {

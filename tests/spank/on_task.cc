@@ -56,6 +56,10 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   ~Node() {
+    // A task's process leaves it to its exec.
+    if (host.argv[0] != program_) {
+      free(host.argv[0]);
+    }
     for (const char* name : {"fake-agent", "stage", "seen", "pid"}) {
       unlink(path(name).c_str());
     }
