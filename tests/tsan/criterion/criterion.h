@@ -37,16 +37,33 @@ struct Registration {
   explicit Registration(const Test& test) { tests().push_back(test); }
 };
 
-/// Ends the test's process without running destructors, as a failing assertion has it.
+/// Set by an expectation that does not hold; the test goes on.
+inline bool& has_failed() {
+  static bool failed = false;
+  return failed;
+}
+
 template <typename... Arguments>
-[[noreturn]] void end_test(int status, const char* file, int line, const char* what,
-                           Arguments... message) {
+void report(const char* file, int line, const char* what, Arguments... message) {
   fprintf(stderr, "%s:%d: %s: ", file, line, what);
   if constexpr (sizeof...(message) > 0) {
     fprintf(stderr, message...);
   }
   fputc('\n', stderr);
+}
+
+/// Ends the test's process without running destructors, as a failing assertion has it.
+template <typename... Arguments>
+[[noreturn]] void end_test(int status, const char* file, int line, const char* what,
+                           Arguments... message) {
+  report(file, line, what, message...);
   _exit(status);
+}
+
+template <typename... Arguments>
+void fail_later(const char* file, int line, const char* what, Arguments... message) {
+  report(file, line, what, message...);
+  has_failed() = true;
 }
 
 inline bool passes(const Test& test) {
@@ -55,7 +72,8 @@ inline bool passes(const Test& test) {
   if (child == 0) {
     alarm(test.options.timeout);
     test.body();
-    exit(0);  // the sanitizer's own status where it has found something
+    // The sanitizer makes it its own status where it has found something.
+    exit(has_failed() ? kFailed : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -95,6 +113,10 @@ __attribute__((weak)) int main() {
   ((condition) ? static_cast<void>(0)                                                          \
                : criterion_stand_in::end_test(criterion_stand_in::kFailed, __FILE__, __LINE__, \
                                               #condition " is false" __VA_OPT__(, ) __VA_ARGS__))
+#define cr_expect(condition, ...)                \
+  ((condition) ? static_cast<void>(0)            \
+               : criterion_stand_in::fail_later( \
+                     __FILE__, __LINE__, #condition " is false" __VA_OPT__(, ) __VA_ARGS__))
 #define cr_assert_not(condition, ...) cr_assert(!(condition)__VA_OPT__(, ) __VA_ARGS__)
 #define cr_assert_null(pointer, ...) cr_assert((pointer) == nullptr __VA_OPT__(, ) __VA_ARGS__)
 #define cr_assert_eq(a, b, ...) cr_assert((a) == (b)__VA_OPT__(, ) __VA_ARGS__)
