@@ -82,7 +82,10 @@ AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
     }
     out.set.push_back(concat(assignment.name, '=', assignment.value));
     append_exported(exported, assignment);
-    out.ours.push_back(source_line(assignment.name, assignment.value));
+    // What the agent decided on can be just what the user had asked for.
+    const bool agreed =
+        users && assignment.kind == AssignmentKind::kEndpoint && *present == assignment.value;
+    (agreed ? out.kept : out.ours).push_back(source_line(assignment.name, assignment.value));
   }
   out.set.push_back(concat(kExportedVariable, '=', exported));
   for (const auto& [name, value] : task_environment.values()) {

@@ -60,6 +60,15 @@ Test(assignment, sets_what_is_not_there) {
   cr_expect(applied.kept.empty());
 }
 
+Test(assignment, an_endpoint_that_the_user_asked_for_is_told_as_kept) {
+  const auto applied =
+      apply_assignments(kThree, Environment({"MASTER_PORT=23001", "OMP_NUM_THREADS=1"}));
+  EXPECT_TEXT(join(applied.ours, " "), "RANK=3");
+  EXPECT_TEXT(join(applied.kept, " "), "MASTER_PORT=23001 OMP_NUM_THREADS=1");
+  const auto replaced = apply_assignments(kThree, Environment({"MASTER_PORT=23002"}));
+  EXPECT_TEXT(join(replaced.ours, " "), "RANK=3 MASTER_PORT=23001 OMP_NUM_THREADS=1");
+}
+
 Test(assignment, lets_the_users_defaults_win_and_replaces_identities) {
   const Environment users(
       std::vector<std::string>{"RANK=0", "MASTER_PORT=29500", "OMP_NUM_THREADS=4", "PATH=/bin"});
