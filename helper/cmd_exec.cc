@@ -2,6 +2,7 @@
 // `distinit exec`: the same launch without the plugin. Every task of the step runs this; local rank
 // 0 starts the node's agent, and each becomes the stage.
 
+#include "helper/agent_setup.h"
 #include "helper/command.h"
 #include "lib/base/exit_status.h"
 #include "lib/base/log.h"
@@ -124,8 +125,9 @@ Status launch(Arguments arguments, const Environment& environment, const Log& lo
                  "start it with srun: srun distinit exec --spec SPEC -- PROGRAM", 0};
   }
   DISTINIT_ASSIGN_OR_RETURN(const StepFacts facts, read_step_facts(environment));
-  if (environment.get_or(kStepVariable, "") == step_name(facts)) {
-    return Error{ErrorCode::kUsage, "this step was started with --distinit already",
+  // What the plugin or another exec has told this step's programs; in an inner step it differs.
+  if (environment.get_or("DISTINIT_STEP", "") == step_text(facts)) {
+    return Error{ErrorCode::kUsage, "this step's tasks were started by distinit already",
                  "use one of the two", 0};
   }
   DISTINIT_ASSIGN_OR_RETURN(const Environment for_agent,
@@ -184,8 +186,8 @@ int run(int argc, char** argv) {
   const char* rank = getenv("SLURM_PROCID");
   const char* node = getenv("SLURMD_NODENAME");
   // The agent has printed its own failure; one that all tasks share comes from rank 0 alone.
-  const bool speaks =
-      error.code != ErrorCode::kSpec || rank == nullptr || std::string_view(rank) == "0";
+  const bool shared = error.code == ErrorCode::kSpec || error.code == ErrorCode::kUsage;
+  const bool speaks = !shared || rank == nullptr || std::string_view(rank) == "0";
   if (!error.what.empty() && speaks) {
     log.error(rank != nullptr && node != nullptr
                   ? with_context(error, concat("rank ", rank, " on ", node))
