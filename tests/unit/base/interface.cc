@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <ifaddrs.h>
+#include <netinet/in.h>
 #include <string.h>
 
 using namespace distinit;
