@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 namespace distinit {
 
@@ -32,6 +33,16 @@ bool is_reached_by_all(const std::map<int, Join>& joined, const std::string& hos
   return std::all_of(joined.begin(), joined.end(), [&](const auto& entry) {
     return entry.second.reached.empty() || entry.second.reached == host;
   });
+}
+
+bool is_name_of_this_host(std::string_view text, std::string_view node_name) {
+  if (text.empty() || SocketAddress::parse(text, 0)) {
+    return false;
+  }
+  char own[256] = {};
+  gethostname(own, sizeof own - 1);
+  const auto label = [](std::string_view name) { return name.substr(0, name.find('.')); };
+  return label(text) == label(node_name) || label(text) == label(own);
 }
 
 std::string interface_address(const std::string& interface) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace distinit {
 
 namespace {
@@ -81,8 +80,18 @@ Result<std::unique_ptr<Root>> Root::create(EventLoop& loop, const Log& log, cons
   const int timeout_s = root->setup_.options.timeout_s;
   root->deadline_ = loop.add_timer(milliseconds(timeout_s * 1000LL), [self, timeout_s] {
     self->deadline_passed_ = true;
+    const std::string missing = self->roster_.missing();
+    if (missing.empty()) {
+      self->fail(Error{
+          ErrorCode::kRendezvous,
+          concat("after ", timeout_s, " s it is still not known whether every node", " can reach ",
+                 self->setup_.facts.node_name, " as ",
+                 self->candidate_.empty() ? self->setup_.user_addr.value_or("") : self->candidate_),
+          "name another network with interface=NAME or address.template=", 0});
+      return;
+    }
     self->fail(Error{ErrorCode::kRendezvous,
-                     concat("after ", timeout_s, " s still missing: ", self->roster_.missing()),
+                     concat("after ", timeout_s, " s still missing: ", missing),
                      "look for that node's own message, its state (`sinfo -N`) and its slurmd log; "
                      "`timeout=SECONDS` waits longer",
                      0});

@@ -35,6 +35,14 @@ void Root::choose_address() {
                  "see `ip address` there", 0});
       return;
     }
+    if (const auto address = SocketAddress::parse(host, 0);
+        !alone && address && address->is_loopback()) {
+      fail(Error{ErrorCode::kRendezvous,
+                 concat("interface=", setup_.options.interface, ": no other node can reach ",
+                        setup_.facts.node_name, " as ", host),
+                 "name the interface of the network between the nodes", 0});
+      return;
+    }
     candidates_.push_back(host);
   } else {
     candidates_ = reached_addresses(roster_.joined());
@@ -53,9 +61,12 @@ void Root::choose_address() {
             if (!*alive || over_) {
               return;
             }
-            const bool here =
-                std::any_of(found.begin(), found.end(), [alone](const SocketAddress& address) {
-                  return is_own_address(address) && (alone || !address.is_loopback());
+            // Debian's installer gives a host's own name 127.0.1.1 there; the others know better.
+            const bool takes_loopback =
+                alone || is_name_of_this_host(*setup_.user_addr, setup_.facts.node_name);
+            const bool here = std::any_of(
+                found.begin(), found.end(), [takes_loopback](const SocketAddress& address) {
+                  return is_own_address(address) && (takes_loopback || !address.is_loopback());
                 });
             if (here) {
               candidates_.insert(candidates_.begin(), *setup_.user_addr);
@@ -130,7 +141,13 @@ void Root::on_probed() {
         0});
     return;
   }
-  log_.info(what);
+  if (setup_.user_addr == candidate_) {
+    log_.warn(concat("MASTER_ADDR=", abbreviate(candidate_), ": ", what, ": ", candidates_.front(),
+                     " is used"),
+              "unset MASTER_ADDR before srun");
+  } else {
+    log_.info(what);
+  }
   probe_next();
 }
 
