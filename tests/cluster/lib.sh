@@ -68,6 +68,16 @@ expect_equal() {
   [[ $2 == "$3" ]] || fail "$1 is '$2', not '$3'"
 }
 
+# expect_as_planned MASTER_ADDR SPEC --nodes …: report_rank's lines in the output are what `distinit plan` says
+# with these arguments, and every rank has this MASTER_ADDR.
+expect_as_planned() {
+  local address=$1 plan found
+  shift
+  plan=$("$DISTINIT_BUILD/distinit" plan "$@" --json 2>/dev/null) || fail "no plan for: $*"
+  found=$("$(dirname "$CLUSTER")/check_ranks" "$plan" "$address" <<<"$OUTPUT") ||
+    fail "not as planned:"$'\n'"$found"
+}
+
 # wait_for WHAT SECONDS COMMAND…: tries COMMAND until it succeeds.
 wait_for() {
   local what=$1 until=$((SECONDS + $2))

@@ -7,30 +7,22 @@
 report='$CLUSTER_SOURCE/tests/cluster/report_rank'
 exec='$CLUSTER_BUILD/distinit exec'
 
-# as_planned MASTER_ADDR SPEC --nodes …: the output's ranks are those of this plan, and nothing else was said.
-as_planned() {
-  local address=$1 plan found
-  shift
-  plan=$("$DISTINIT_BUILD/distinit" plan "$@" --json 2>/dev/null) || fail "no plan for: $*"
-  found=$("$(dirname "$CLUSTER")/check_ranks" "$plan" "$address" <<<"$OUTPUT") || fail "not as planned:"$'\n'"$found"
-  expect_output_lacks 'distinit: warning: no secret'
-}
-
 secret='export DISTINIT_SECRET=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d " \n");'
 run "$secret srun -N3 --ntasks-per-node=2 $exec --spec tp2,dp -- $report DISTINIT_SECRET"
 expect_status 0
 expect_output_lacks DISTINIT_SECRET
-as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '2(x3)'
+expect_output_lacks 'no secret'
+expect_as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '2(x3)'
 run "$secret srun -N3 --ntasks-per-node=2 -m cyclic $exec --spec tp2,dp -- $report"
-as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '2(x3)' --distribution cyclic
+expect_as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '2(x3)' --distribution cyclic
 run "$secret srun -N3 -n8 -m plane=2 $exec --spec tp2,dp -- $report"
-as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '6,1(x2)' --distribution plane=2
+expect_as_planned 10.20.0.1 tp2,dp --nodes 'n[1-3]' --tasks-per-node '6,1(x2)' --distribution plane=2
 run "$secret printf 'n3\nn1\nn3\nn2\n' >hosts; SLURM_HOSTFILE=hosts srun -m arbitrary -n4 $exec -- $report"
-as_planned 10.20.0.3 dp --nodes 'n3,n1,n3,n2' --distribution arbitrary
+expect_as_planned 10.20.0.3 dp --nodes 'n3,n1,n3,n2' --distribution arbitrary
 run "$secret srun -N1 -n2 -w n3 $exec -- $report : -N1 -n2 -w n1 $exec -- $report"
-as_planned 10.20.0.3 dp --nodes n3,n1 --tasks-per-node '2(x2)'
+expect_as_planned 10.20.0.3 dp --nodes n3,n1 --tasks-per-node '2(x2)'
 run "export SLURM_DISTINIT=tp2; srun -N1 -n2 $exec -- $report"
-as_planned 127.0.0.1 tp2 --nodes n1 --tasks-per-node 2
+expect_as_planned 127.0.0.1 tp2 --nodes n1 --tasks-per-node 2
 
 # Without a secret it is said once, and works.
 run "srun -N2 -n4 $exec -- $report"
@@ -65,5 +57,5 @@ if [[ $OUTPUT =~ $old_slurm ]]; then
   run "$secret srun -N2 --ntasks-per-node=2 --multi-prog programs"
 fi
 expect_status 0
-as_planned 10.20.0.1 dp --nodes 'n[1-2]' --tasks-per-node '2(x2)'
+expect_as_planned 10.20.0.1 dp --nodes 'n[1-2]' --tasks-per-node '2(x2)'
 no_processes_left
