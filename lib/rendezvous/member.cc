@@ -278,14 +278,16 @@ void Member::probe(const std::string& host) {
         answer(1);
       });
   probe_deadline_ = loop_.add_timer(kProbeLimit, [answer] { answer(0); });
-  resolve(loop_, host, [this, alive = alive_](const std::vector<SocketAddress>& addresses) {
-    if (*alive && prober_) {
-      // Only the first: a client of the program's may not try a second one.
-      for (const SocketAddress& address : addresses) {
-        prober_->add_host(address);
-        break;
-      }
+  resolve(loop_, host, [this, answer, alive = alive_](const std::vector<SocketAddress>& addresses) {
+    if (!*alive || !prober_) {
+      return;
     }
+    if (addresses.empty()) {
+      answer(0);
+      return;
+    }
+    // Only the first: a client of the program's may not try a second one.
+    prober_->add_host(addresses.front());
   });
 }
 
