@@ -28,3 +28,5 @@ run 'rm -f up; srun -N2 -n4 --distinit bash -c "echo >>up; sleep 60" & until [[ 
      scancel -u alice; wait $!'
 expect_failure
 no_processes_left 8
+queue_is_empty() { [[ -z $("$CLUSTER" run --user root 'squeue -h') ]]; }
+wait_for 'the job to be over' 8 queue_is_empty
