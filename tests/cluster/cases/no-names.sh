@@ -23,10 +23,12 @@ expect_as_planned 127.0.0.1 dp --nodes n2 --tasks-per-node 2
 run 'srun -N2 -n2 --distinit=address=name true'
 expect_status 4
 expect_output_contains "n2 can't reach n1 as n1"
-for step in '$CLUSTER_BUILD/distinit exec --spec timeout=2 -- true' '-N1 -n1 -w n2 --distinit=timeout=2 true : -N1 -n1 -w n1 true'; do
-  run "srun -N2 -n2 $step"
-  expect_status 4
-  expect_output_matches "the node of rank 0[, n1]* can't be reached \(its name has no usable address\)"
+run "srun -N2 -n2 \$CLUSTER_BUILD/distinit exec --spec timeout=2 -- true >exec 2>&1 & one=\$!
+     srun -N1 -n1 -w n2 --distinit=timeout=2 true : -N1 -n1 -w n1 true >het 2>&1; echo \$?; wait \$one; echo \$?"
+expect_sorted_output 4 4
+for file in exec het; do
+  run "cat $file"
+  expect_output_matches "the node of rank 0[, n1]* can't be reached \\(its name has no usable address\\)"
   expect_output_contains 'after 2 s still missing: 1 of 2 nodes'
 done
 no_processes_left
