@@ -13,6 +13,7 @@
 #include "lib/spec/protocol.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace distinit {
@@ -53,6 +54,8 @@ int run(int argc, char** argv) {
                       "use `srun --distinit=SPEC PROGRAM` or `srun distinit exec`", 0});
   }
   static_cast<void>(set_close_on_exec(own_fd, true).has_value());
+  // The kernel has named it after its file, "700"; the program's exec gives its own name.
+  prctl(PR_SET_NAME, "distinit-stage");
   AgentSocket agent{Fd(own_fd + 1)};
   milliseconds wait = kFirstWait;
   while (true) {

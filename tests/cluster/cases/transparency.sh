@@ -63,6 +63,9 @@ chmod +x end.sh signalled.sh'
 python='/usr/bin/python3 view.py'
 same_view 'one process'  "-N2 -n4 $python 'a b' '' '\"q\"' '*' 'x=\$HOME' --distinit -n7"
 same_view 'the signals' "-N2 -n4 -l grep -E '^(Sig|Shd)(Blk|Ign|Cgt|Pnd)' /proc/self/status"
+# The one process of ours among the program's ancestors can be told by its name.
+run 'srun --distinit -N2 -n2 bash -c "echo \$SLURM_PROCID \$(ps -o comm= -p \$PPID)"'
+expect_sorted_output '0 distinit-stage' '1 slurmstepd'
 same_view 'another folder, and a program found on PATH' "-N2 -n2 -D /usr --export=ALL,PATH=/nowhere:/bin pwd"
 
 same_view 'input for all' "-N2 -n4 -l cat <<<'one
