@@ -200,7 +200,7 @@ install: all ## install to $(DESTDIR)$(PREFIX); the plugin is not enabled
 	$(Q)for file in $(wildcard contrib/slurm-conf/*); do \
 	  install -m 644 $$file $(DESTDIR)$(SHARE)/slurm-conf || exit 1; done
 	@echo "installed; to enable it: ln -s $(SHARE)/plugstack.conf.d/distinit.conf /etc/slurm/plugstack.conf.d/,"
-	@echo "with 'include plugstack.conf.d/*' in plugstack.conf on every node, then restart slurmd"
+	@echo "with 'include plugstack.conf.d/*' in plugstack.conf on every node"
 
 uninstall: ## remove what install put there
 	$(Q)rm -rf $(addprefix $(DESTDIR),$(LIBEXEC) $(SHARE) $(DOC))

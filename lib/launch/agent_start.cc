@@ -167,7 +167,7 @@ Status await_ready(const AgentStart& start, int ready_fd, const Deadline& deadli
     case 0:
       return Error{ErrorCode::kInternal,
                    concat("the agent (", start.helper, ") ended before it was ready"),
-                   "run `distinit doctor` on this node; see above for what it said", 0};
+                   "see above for what it said, and run it on this node: `distinit --version`", 0};
     default:
       return too_late(start);
   }
