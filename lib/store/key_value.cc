@@ -8,6 +8,19 @@
 
 namespace distinit {
 
+namespace {
+
+// Takes one waiter from under a key, and the key with the last one.
+void unregister(auto& from, std::string_view key, const auto& place) {
+  const auto waiters = from.find(key);
+  waiters->second.erase(place);
+  if (waiters->second.empty()) {
+    from.erase(waiters);
+  }
+}
+
+}  // namespace
+
 std::optional<int64_t> leading_number(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t\n\v\f\r");
   text.remove_prefix(start == text.npos ? text.size() : start);
@@ -34,10 +47,11 @@ void KeyValue::store(std::string_view key, std::string value) {
     const auto& stored = *values_.emplace(key, std::move(value)).first;
     tell(ChangeKind::kCreated, key, {}, stored.second);
     created(key);
-    return;
+  } else {
+    const std::string old = std::exchange(found->second, std::move(value));
+    tell(ChangeKind::kUpdated, key, old, found->second);
   }
-  const std::string old = std::exchange(found->second, std::move(value));
-  tell(ChangeKind::kUpdated, key, old, found->second);
+  finish_reached(key);
 }
 
 void KeyValue::set(std::string_view key, std::string value) {
@@ -50,6 +64,7 @@ void KeyValue::append(std::string_view key, std::string_view more) {
   // In place where nobody watches: a value grown piece by piece is not copied each time.
   if (found != values_.end() && !watchers_.contains(key)) {
     found->second += more;
+    finish_reached(key);
   } else {
     store(key, found == values_.end() ? std::string(more) : concat(found->second, more));
   }
@@ -179,7 +194,8 @@ KeyValue::Barrier KeyValue::arrive(Waiter waiter, std::string_view key, int64_t 
   Wait wait;
   wait.order = next_order_++;
   wait.barrier = key;
-  at_barrier_.try_emplace(std::string(key)).first->second.emplace(wait.order, waiter);
+  wait.world_size = world_size;
+  at_barrier_[std::string(key)].emplace(std::pair(world_size, wait.order), waiter);
   waits_.emplace(waiter, std::move(wait));
   return Barrier::kWaiting;
 }
@@ -191,18 +207,11 @@ void KeyValue::cancel(Waiter waiter) {
   }
   const Wait wait = std::move(found->second);
   waits_.erase(found);
-  const auto unregister = [&wait](ByKey<Waiters>& from, std::string_view key) {
-    const auto waiters = from.find(key);
-    waiters->second.erase(wait.order);
-    if (waiters->second.empty()) {
-      from.erase(waiters);
-    }
-  };
   for (const std::string& key : wait.missing) {
-    unregister(waiting_, key);
+    unregister(waiting_, key, wait.order);
   }
   if (wait.barrier) {
-    unregister(at_barrier_, *wait.barrier);
+    unregister(at_barrier_, *wait.barrier, std::pair(wait.world_size, wait.order));
   }
 }
 
@@ -231,10 +240,27 @@ void KeyValue::finish_barrier(std::string_view key) {
   if (found == at_barrier_.end()) {
     return;
   }
-  const Waiters waiters = std::move(found->second);
+  const Arrivals arrivals = std::move(found->second);
   at_barrier_.erase(found);
-  for (const auto& [order, waiter] : waiters) {
+  for (const auto& [place, waiter] : arrivals) {
     wake(waiter);
+  }
+}
+
+void KeyValue::finish_reached(std::string_view key) {
+  const auto found = at_barrier_.find(key);
+  const auto count = found == at_barrier_.end() ? std::nullopt : leading_number(*find(key));
+  if (!count) {
+    return;
+  }
+  Arrivals& arrivals = found->second;
+  while (!arrivals.empty() && arrivals.begin()->first.first <= *count) {
+    const Waiter waiter = arrivals.begin()->second;
+    arrivals.erase(arrivals.begin());
+    wake(waiter);
+  }
+  if (arrivals.empty()) {
+    at_barrier_.erase(found);
   }
 }
 

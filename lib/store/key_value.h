@@ -79,8 +79,9 @@ class KeyValue {
   bool wait(Waiter waiter, const std::vector<std::string>& keys);
   enum class Barrier { kComplete, kWaiting, kNotANumber };
   /// Counts an arrival under `key`. kComplete: the count has reached `world_size`, and everybody
-  /// else at this barrier has been woken. kWaiting: the waiter is registered; a set of the key
-  /// wakes it too. kNotANumber: the key holds something else, nothing changed.
+  /// else at this barrier has been woken. kWaiting: the waiter is registered, and is also woken by
+  /// a set of the key and by any other change that brings the count to `world_size`. kNotANumber:
+  /// the key holds something else, nothing changed.
   Barrier arrive(Waiter waiter, std::string_view key, int64_t world_size);
   /// Forgets what the waiter waits for. A barrier's count stays.
   void cancel(Waiter waiter);
@@ -103,13 +104,16 @@ class KeyValue {
     uint64_t order = 0;  ///< ascends with time: the first waiter of a queue is the oldest
     std::set<std::string, std::less<>> missing;
     std::optional<std::string> barrier;  ///< the key, where it is a barrier and not a wait
+    int64_t world_size = 0;              ///< the barrier's
   };
-  using Waiters = std::map<uint64_t, Waiter>;  // by order
+  using Waiters = std::map<uint64_t, Waiter>;                       // by order
+  using Arrivals = std::map<std::pair<int64_t, uint64_t>, Waiter>;  // by world size and order
 
   void store(std::string_view key, std::string value);
   void created(std::string_view key);
   void one_arrived(Waiter waiter, std::string_view key);
   void finish_barrier(std::string_view key);
+  void finish_reached(std::string_view key);
   void wake(Waiter waiter);
   void tell(ChangeKind kind, std::string_view key, std::string_view old_value,
             std::string_view new_value);
@@ -120,7 +124,7 @@ class KeyValue {
   ByKey<std::deque<std::string>> queues_;
   std::unordered_map<Waiter, Wait> waits_;
   ByKey<Waiters> waiting_;
-  ByKey<Waiters> at_barrier_;
+  ByKey<Arrivals> at_barrier_;
   ByKey<std::set<Waiter>> watchers_;
   std::unordered_map<Waiter, std::set<std::string>> watched_;
   uint64_t next_order_ = 0;

@@ -138,7 +138,7 @@ def as_nobody(port):
         "try: print(s.recv(4).hex())\n"
         "except ConnectionError: print()\n"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["/usr/bin/python3", "-I", "-c", script], capture_output=True, text=True, timeout=60)
     return done.stdout.strip() if done.returncode == 0 else done.stderr
 
 

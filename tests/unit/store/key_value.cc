@@ -207,6 +207,30 @@ Test(key_value, ends_a_barrier_by_a_set_of_its_key) {
   cr_assert(*r.data.find("b") == "text" && !r.data.is_waiting(1));
 }
 
+Test(key_value, ends_a_barrier_by_any_change_that_reaches_its_size) {
+  Recording r;
+  r.data.arrive(1, "b", 4);
+  r.data.arrive(2, "b", 30);
+  r.data.add("b", 1);  // 3
+  r.data.compare_set("b", "3", "2");
+  cr_assert(r.take_woken().empty());
+  r.data.add("b", 2);
+  cr_assert(r.take_woken() == Waiters{1});
+  r.data.append("b", "0");
+  cr_assert(r.take_woken() == Waiters{2}, "40");
+  r.data.arrive(3, "b", 100);
+  r.data.remove("b");
+  r.data.add("b", 100);
+  cr_assert(r.take_woken() == Waiters{3});
+}
+
+Test(key_value, completes_a_barrier_for_those_of_another_size) {
+  Recording r;
+  r.data.arrive(1, "b", 5);
+  cr_assert(r.data.arrive(2, "b", 2) == KeyValue::Barrier::kComplete);
+  cr_assert(r.take_woken() == Waiters{1});
+}
+
 Test(key_value, tells_watchers_every_change) {
   Recording r;
   r.data.watch(7, "k");
