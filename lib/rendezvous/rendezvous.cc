@@ -23,9 +23,15 @@ std::vector<int> store_ports(const RendezvousSetup& setup) {
 
 std::vector<int> meeting_ports(const RendezvousSetup& setup) {
   std::vector<int> ports = store_ports(setup);
-  for (const int port : port_sequence(setup.facts, setup.options)) {
-    if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
-      ports.push_back(port);
+  // The site's range may be the very one that is full.
+  Options anywhere = setup.options;
+  anywhere.port_low = Options().port_low;
+  anywhere.port_high = Options().port_high;
+  for (const Options& options : {setup.options, anywhere}) {
+    for (const int port : port_sequence(setup.facts, options)) {
+      if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
+        ports.push_back(port);
+      }
     }
   }
   return ports;

@@ -322,15 +322,17 @@ Test(meeting, a_taken_fixed_port_is_named_once_and_ends_every_node) {
   cr_assert_eq(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
-Test(meeting, no_port_at_all_is_an_error_of_the_root) {
+Test(meeting, a_full_range_is_told_to_every_node) {
   Meeting meeting;
   RendezvousSetup setup = make_setup(2, 1, 0);
   const Fd taken = listen_on("", 0).value();
   setup.options.port_low = setup.options.port_high = bound_port(taken);
-  Node node;
-  const auto root = Root::create(meeting.loop, meeting.log, meeting.key, setup, node.events());
-  cr_assert_not(root.has_value());
-  cr_assert_eq(root.error().code, ErrorCode::kRendezvous);
+  RendezvousSetup other = make_setup(2, 1, 1);
+  other.options = setup.options;
+  Node& root = meeting.add_root(setup);
+  Node& member = meeting.add_member(other);
+  cr_assert(meeting.run_until([&] { return root.aborted && member.aborted; }));
+  cr_assert_eq(*member.aborted, 4);
 }
 
 Test(meeting, holds_a_port_for_rank_0s_own_store) {

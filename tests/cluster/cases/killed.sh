@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# cluster: 3 nodes
+# needs: plugin
+# timeout: 180
+# kill -9 of every part, and scancel: the step ends, says so once, and leaves nothing.
+. "$(dirname "$0")/../lib.sh"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# start SRUN-ARGUMENTS…: in the background, with a program that would run for a minute; waits until all runs.
+start() {
+  "$CLUSTER" run "exec srun $* sleep 60" >"$log" 2>&1 </dev/null &
+  srun=$!
+}
+
+# ended SECONDS: srun ends within that; STATUS and OUTPUT are its.
+ended() {
+  local until=$((SECONDS + $1))
+  while kill -0 "$srun" 2>/dev/null; do
+    ((SECONDS < until)) || { kill "$srun"; cat "$log"; fail "srun still runs after $1 s"; }
+    sleep 0.05
+  done
+  STATUS=0
+  wait "$srun" || STATUS=$?
+  OUTPUT=$(<"$log")
+  printf '%s\n[status %s]\n' "$OUTPUT" "$STATUS"
+}
+
+count_on() { timeout 10 "$CLUSTER" node "$1" "pgrep -c -u 50001 $2" </dev/null 2>/dev/null || true; }
+runs_on() { [[ $(count_on "$1" '-x sleep') -ge $2 ]]; }
+all_run() { runs_on 1 2 && runs_on 2 2; }
+
+# agent NODE guard|worker: its pid there. The guard is the worker's parent.
+agent() {
+  local worker
+  worker=$("$CLUSTER" node "$1" "for p in \$(pgrep -u 50001 -f 'distinit agent'); do
+    parent=\$(ps -o ppid= -p \$p); pgrep -u 50001 -f 'distinit agent' | grep -qx \$parent && echo \$p \$parent; done" </dev/null)
+  if [[ $2 == worker ]]; then echo "${worker% *}"; else echo "${worker#* }"; fi
+}
+
+for node in 1 2; do
+  echo "--- the agent's worker on n$node"
+  start -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2
+  wait_for 'all programs' 20 all_run
+  pid=$(agent $node worker | tr -d ' ')
+  on_node $node "kill -9 $pid"
+  ended 15
+  expect_status 137
+  expect_output_contains "distinit: n$node: the agent was ended by signal 9 (Killed), so the step is ended"
+  expect_equal messages "$(grep -c '^distinit: n[12]:' "$log")" 1
+  no_processes_left
+done
+
+echo "--- the guard: the step goes on, and nothing is left at its end"
+"$CLUSTER" run "exec srun -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2 sleep 4" >"$log" 2>&1 </dev/null &
+srun=$!
+wait_for 'all programs' 20 all_run
+pid=$(agent 1 guard | tr -d ' ')
+on_node 1 "kill -9 $pid"
+ended 20
+expect_status 0
+expect_output_lacks distinit
+no_processes_left
+
+echo "--- worker and guard: nobody waits"
+start -w n1,n2 --ntasks-per-node=2 -K --distinit=tp2,dp2
+wait_for 'all programs' 20 all_run
+on_node 1 "kill -9 $(agent 1 guard | tr -d ' ') $(agent 1 worker | tr -d ' ')"
+ended 20
+expect_failure
+no_processes_left
+
+echo "--- rank 0's program, and the process that stays as its parent"
+for victim in '-x sleep' '-x distinit-stage'; do
+  start -w n1,n2 --ntasks-per-node=1 -K --distinit
+  wait_for 'both programs' 20 eval 'runs_on 1 1 && runs_on 2 1'
+  on_node 1 "pkill -9 -u 50001 $victim"
+  ended 20
+  expect_failure
+  expect_output_contains 'n1: task 0: Killed'
+  no_processes_left
+done
+
+echo "--- another rank's program, while the others go on"
+start -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2
+wait_for 'all programs' 20 all_run
+on_node 2 "pkill -9 -u 50001 -x sleep"
+sleep 1
+kill -0 "$srun" || fail 'the step has ended with one node'"'"'s programs'
+run 'scancel --signal=KILL $(squeue -h -o %i)'
+ended 20
+expect_failure
+no_processes_left
+
+echo "--- scancel"
+start -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2
+wait_for 'all programs' 20 all_run
+run 'scancel $(squeue -h -o %i)'
+ended 20
+expect_failure
+expect_output_lacks 'distinit:'
+no_processes_left
+
+echo "--- a stage, before the release: its rank is named, and all nodes end"
+"$CLUSTER" run "exec srun -N3 --ntasks-per-node=2 --distinit=tp2,dp --task-prolog=\$CLUSTER_SOURCE/tests/cluster/die_in_prolog echo ran anyway" \
+  >"$log" 2>&1 </dev/null &
+srun=$!
+ended 20
+expect_failure
+expect_output_lacks 'ran anyway'
+expect_output_contains 'distinit: rank 4 on n3: its process ended before its program was started'
+expect_equal messages "$(grep -c 'distinit: hint: ' "$log")" 1
+no_processes_left
