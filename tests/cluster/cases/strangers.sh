@@ -114,16 +114,29 @@ run "srun -w n1 -n1 --distinit=dp,ports=23000-23001,address=name sleep 6 & sleep
 expect_status 0
 expect_equal ranks "$(grep -c '^port 2300[01]' <<<"$OUTPUT")" 4
 
-echo "--- garbage, half messages and 10,000 silent connections while a job starts and runs"
-run "(sleep 0.3; exec python3 $dir/flood.py n1 24000 10000 12 >flood) & sleep 0.6
-  for i in 1 2 3; do $both --distinit=dp,port=24000 bash -c 'sleep 1; python3 -c \"
+echo "--- garbage, half messages and 10,000 mostly silent connections while a job starts, and while it runs"
+# n2's agent is late, so that the flood is there before the nodes have met.
+run 'echo $CLUSTER_BUILD'
+build=$OUTPUT
+cp "$DISTINIT_BUILD/distinit" "$dir/real"
+printf '#!/bin/sh\nsleep 6\nexec %s "$@"\n' "$dir/real" >"$dir/late"
+chmod 755 "$dir/real" "$dir/late"
+trap '"$CLUSTER" node 2 "umount -q $build/distinit" </dev/null; cleanup' EXIT
+on_node 2 "mount --bind $dir/late $build/distinit"
+cat >"$dir/ask.py" <<'PYTHON'
 import os, socket, struct
-s = socket.create_connection((os.environ[\\\"MASTER_ADDR\\\"], int(os.environ[\\\"MASTER_PORT\\\"])), timeout=10)
-s.sendall(bytes.fromhex(\\\"00cef7853c\\\") + b\\\"\\x0d\\\" + struct.pack(\\\"<I\\\", 7))
-print(\\\"answered\\\", struct.unpack(\\\"<I\\\", s.recv(4))[0])\"' 2>&1; done; wait; cat flood"
-expect_status 0
-expect_equal answers "$(grep -c '^answered 7' <<<"$OUTPUT")" 12
-expect_output_contains 'made '
+s = socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), timeout=10)
+s.sendall(bytes.fromhex("00cef7853c") + b"\x0d" + struct.pack("<I", 7))
+print("answered", struct.unpack("<I", s.recv(4))[0])
+PYTHON
+chmod 644 "$dir/ask.py"
+LIMIT=60 run "(sleep 0.5; exec python3 $dir/flood.py n1 24000 10000 14 >flood) &
+  $both --distinit=dp,port=24000 bash -c 'python3 $dir/ask.py; sleep 3; python3 $dir/ask.py'; echo status \$?; wait; cat flood"
+expect_output_contains 'status 0'
+expect_equal answers "$(grep -c '^answered 7' <<<"$OUTPUT")" 8
+made=$(sed -n 's/^made //p' <<<"$OUTPUT")
+((made >= 8000)) || fail "only $made connections were made"
+on_node 2 "umount $build/distinit"
 no_processes_left
 
 echo "--- other users: on the node, on another node of the step, on a node outside it; and the same user"
