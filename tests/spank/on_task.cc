@@ -6,6 +6,7 @@
 #include "lib/spec/protocol.h"
 #include "spank/contexts.h"
 #include "tests/spank/fake_host.h"
+#include "tests/unit/scratch.h"
 
 #include <algorithm>
 
@@ -30,8 +31,7 @@ constexpr uint32_t kBatchStep = 0xfffffffb;
 class Node {
  public:
   explicit Node(const std::string& agent_script = "printf R >&4") {
-    char name[] = "/tmp/distinit-spank-XXXXXX";
-    folder_ = mkdtemp(name);
+    folder_ = make_scratch_folder("distinit-spank");
     write("fake-agent", concat("#!/bin/sh\n", agent_script, "\n"), 0755);
     write("stage", "", 0755);
     state.plugstack.helper = path("fake-agent");

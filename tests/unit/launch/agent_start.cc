@@ -3,6 +3,7 @@
 
 #include "lib/base/fd.h"
 #include "lib/base/text.h"
+#include "tests/unit/scratch.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 namespace distinit {
 
 Test(agent_start, an_agent_that_hangs_is_killed_and_reported) {
-  char folder[] = "/tmp/distinit-launch-XXXXXX";
-  cr_assert(mkdtemp(folder) != nullptr);
+  const std::string folder = make_scratch_folder("distinit-launch");
+  cr_assert(!folder.empty());
   const std::string script = concat(folder, "/fake-agent");
   const std::string pid_file = concat(folder, "/pid");
   {
@@ -34,7 +35,7 @@ Test(agent_start, an_agent_that_hangs_is_killed_and_reported) {
   const auto seen = read_file(pid_file, 100);
   unlink(script.c_str());
   unlink(pid_file.c_str());
-  rmdir(folder);
+  rmdir(folder.c_str());
   cr_assert(!started.has_value() && !deadline.has_passed());
   cr_assert(started.error().what == concat("the agent (", script, ") was not ready within 1 s"),
             "%s", started.error().what.c_str());

@@ -5,6 +5,7 @@
 #include "lib/rendezvous/root.h"
 #include "lib/store/client.h"
 #include "lib/store/listen.h"
+#include "tests/unit/scratch.h"
 
 #include <algorithm>
 #include <optional>
@@ -37,7 +38,7 @@ struct Node {
 /// A log that is a file which can be read back.
 class LogFile {
  public:
-  LogFile() : fd_(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {}
+  LogFile() : fd_(::open(scratch_root().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {}
   Log log(LogLevel level = LogLevel::kWarn) const { return Log(fd_.get(), LogFilter{level, {}}); }
   std::string text() const {
     lseek(fd_.get(), 0, SEEK_SET);
