@@ -63,10 +63,7 @@ int Agent::run() {
 
 Status Agent::start() {
   DISTINIT_RETURN_IF_ERROR(tasks_.start());
-  // A signal to the step is for the programs. Ours is to stay until they have ended.
-  sigset_t all;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, nullptr);
+  // All are blocked, see become_guard; these are looked at.
   sigset_t ending;
   sigemptyset(&ending);
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {

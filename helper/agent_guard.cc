@@ -92,6 +92,10 @@ bool GuardBoard::is_finished() const {
 
 std::optional<int> become_guard(const Log& log, const StepKey& key, const RendezvousSetup& setup,
                                 bool holds_rank0, const GuardBoard& board) {
+  // A signal to the step is for the programs. Ours is to stay, both of us, until they have ended.
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
   const pid_t worker = fork();
   if (worker == 0) {
     return std::nullopt;

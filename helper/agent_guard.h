@@ -37,7 +37,7 @@ class GuardBoard {
   Shared* shared_;
 };
 
-/// Forks. Returns nullopt in the worker, and in the guard, when all is over, the exit status. `key`
+/// Blocks all signals and forks. Returns nullopt in the worker, and in the guard, when all is over, the exit status. `key`
 /// and `setup` are what the guard needs to find the root; `holds_rank0` when this node is the
 /// root's.
 std::optional<int> become_guard(const Log& log, const StepKey& key, const RendezvousSetup& setup,

@@ -63,6 +63,20 @@ expect_status 0
 expect_output_lacks distinit
 no_processes_left
 
+echo "--- a step that has survived a SIGTERM still has its guard"
+"$CLUSTER" run "exec srun -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2 bash -c 'trap \"\" TERM; exec sleep 60'" >"$log" 2>&1 </dev/null &
+srun=$!
+wait_for 'all programs' 20 all_run
+run 'scancel --signal=TERM $(squeue -h -o %i)'
+sleep 0.5
+all_run || fail 'the programs have not survived'
+pid=$(agent 1 worker | tr -d ' ')
+on_node 1 "kill -9 $pid"
+ended 15
+expect_status 137
+expect_output_contains 'distinit: n1: the agent was ended by signal 9'
+no_processes_left
+
 echo "--- worker and guard: nobody waits"
 start -w n1,n2 --ntasks-per-node=2 -K --distinit=tp2,dp2
 wait_for 'all programs' 20 all_run
