@@ -191,10 +191,9 @@ void Seeker::end_attempt(const std::shared_ptr<Attempt>& attempt, std::string wh
   attempt->link.reset();
   if (attempts_.erase(attempt->address.text()) > 0) {
     last_ = std::move(why);
-    if (!round_.empty()) {
-      loop_.cancel_timer(timer_);
-      timer_ = loop_.add_timer(milliseconds(0), [this] { start_next(); });
-    }
+    // The next port, or the next round after its pause: a refusal need not be waited out.
+    loop_.cancel_timer(timer_);
+    timer_ = loop_.add_timer(milliseconds(0), [this] { start_next(); });
   }
 }
 
