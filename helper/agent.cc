@@ -109,6 +109,7 @@ void Agent::on_lost(int rank, const std::string& why) {
 
 void Agent::on_release(const Release& release) {
   released_ = true;
+  board_.set_released();
   for (const auto& [rank, hello] : tasks_.hellos()) {
     const Launch launch = prepare_launch(setup_, hello, release);
     for (const Finding& finding : launch.findings) {

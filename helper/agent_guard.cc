@@ -4,6 +4,7 @@
 #include "lib/base/exit_status.h"
 #include "lib/base/text.h"
 #include "lib/rendezvous/member.h"
+#include "lib/rendezvous/root.h"
 
 #include <algorithm>
 #include <array>
@@ -45,9 +46,27 @@ void tell_root(const Log& log, const StepKey& key, const RendezvousSetup& setup,
   loop->run();
 }
 
+/// In the dead root's place, on its port: nodes that come late would wait until their deadline.
+void tell_late_members(const Log& log, const StepKey& key, const RendezvousSetup& setup,
+                       const Error& error) {
+  auto loop = EventLoop::create();
+  RendezvousEvents events;
+  events.on_release = [](const Release&) {};
+  events.on_abort = [&loop](int) { loop->stop(); };
+  events.on_all_done = [] {};
+  auto root = loop ? Root::create(*loop, log, key, setup, std::move(events)) : loop.error();
+  if (!root) {
+    log.error(error);
+    return;
+  }
+  (*root)->fail(error);
+  loop->run();
+}
+
 }  // namespace
 
 struct GuardBoard::Shared {
+  std::atomic<bool> released{false};
   std::atomic<bool> finished{false};
   std::atomic<size_t> count{0};
   std::array<std::atomic<pid_t>, kMostPids> pids{};
@@ -74,6 +93,10 @@ void GuardBoard::set_pids(const std::vector<pid_t>& pids) {
   shared_->count = count;
 }
 
+void GuardBoard::set_released() {
+  shared_->released = true;
+}
+
 void GuardBoard::set_finished() {
   shared_->finished = true;
 }
@@ -84,6 +107,10 @@ std::vector<pid_t> GuardBoard::pids() const {
     pids.push_back(shared_->pids[i]);
   }
   return pids;
+}
+
+bool GuardBoard::is_released() const {
+  return shared_->released;
 }
 
 bool GuardBoard::is_finished() const {
@@ -117,10 +144,12 @@ std::optional<int> become_guard(const Log& log, const StepKey& key, const Rendez
     return WIFEXITED(status) ? WEXITSTATUS(status) : kExitOk;
   }
   const Error error = describe_end(setup.facts.node_name, status);
-  if (holds_rank0) {
+  if (!holds_rank0) {
+    tell_root(log, key, setup, error);
+  } else if (board.is_released()) {
     log.error(error);
   } else {
-    tell_root(log, key, setup, error);
+    tell_late_members(log, key, setup, error);
   }
   for (const pid_t pid : board.pids()) {
     kill(pid, SIGKILL);

@@ -12,6 +12,8 @@
 #include "lib/base/text.h"
 #include "lib/spec/protocol.h"
 
+#include <thread>
+
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -22,24 +24,39 @@ namespace {
 
 /// Until the agent has said how long: it answers within milliseconds of accepting.
 constexpr milliseconds kFirstWait{60'000};
+/// A guard needs no longer to tell the other nodes; then it ends this process.
+constexpr milliseconds kGuardLimit{7000};
 
 int fail(const Error& error) {
   Log().error(error);
   return exit_status(error.code);
 }
 
-/// An agent that is gone has a guard which says so; one that is there and silent has nobody else.
+/// An agent that is gone has a guard which says so, and which lives no longer than this node's
+/// tasks. One that is there and silent has nobody else, nor has rank 0's where the guard is gone.
 int agent_lost(const AgentSocket& agent, milliseconds waited) {
   const char* node = getenv("SLURMD_NODENAME");
   const char* rank = getenv("SLURM_PROCID");
+  const std::string who =
+      concat("rank ", rank == nullptr ? "?" : rank, " on ", node == nullptr ? "?" : node, ": ");
   if (agent.timed_out()) {
-    Log().error(
+    return fail(
         Error{ErrorCode::kRendezvous,
-              concat("rank ", rank == nullptr ? "?" : rank, " on ", node == nullptr ? "?" : node,
-                     ": no word from this node's agent for ", waited.count() / 1000, " s"),
+              concat(who, "no word from this node's agent for ", waited.count() / 1000, " s"),
               "is it stopped, or the node out of memory?", 0});
   }
+  std::this_thread::sleep_for(kGuardLimit);
+  if (rank != nullptr && std::string_view(rank) == "0") {
+    return fail(Error{ErrorCode::kRendezvous,
+                      concat(who, "this node's agent and its guard have been killed"),
+                      "out of memory, or an administrator? see that node's system log", 0});
+  }
   return kExitRendezvous;
+}
+
+Error unknown_message() {
+  return Error{ErrorCode::kInternal, "the agent sent a message of an unknown kind",
+               "plugin, helper and stage must be of one release", 0};
 }
 
 int run_program(AgentSocket& agent, const Go& go, char** argv) {
@@ -61,7 +78,7 @@ int run(int argc, char** argv) {
   while (true) {
     const std::optional<std::string> message = agent.receive(wait);
     if (!message) {
-      return agent_lost(agent, wait);
+      return agent.is_malformed() ? fail(unknown_message()) : agent_lost(agent, wait);
     }
     switch (static_cast<TaskMessage>(message_kind(*message))) {
       case TaskMessage::kWait:
@@ -86,8 +103,7 @@ int run(int argc, char** argv) {
                         : run_program(agent, *go, program_argv);
       }
       default:
-        return fail(Error{ErrorCode::kInternal, "the agent sent a message of an unknown kind",
-                          "plugin, helper and stage must be of one release", 0});
+        return fail(unknown_message());
     }
   }
 }

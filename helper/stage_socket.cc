@@ -16,6 +16,7 @@ std::optional<std::string> AgentSocket::receive(milliseconds longest) {
   while (true) {
     auto message = reader_.next();
     if (!message) {
+      malformed_ = true;
       return std::nullopt;
     }
     if (message->has_value()) {

@@ -27,12 +27,15 @@ class AgentSocket {
 
   /// The last receive() that gave nothing waited in vain, as opposed to an agent that is gone.
   bool timed_out() const { return timed_out_; }
+  /// It did not wait at all: what has been received is no message.
+  bool is_malformed() const { return malformed_; }
   int fd() const { return fd_.get(); }
 
  private:
   Fd fd_;
   FrameReader reader_;
   bool timed_out_ = false;
+  bool malformed_ = false;
 };
 
 }  // namespace distinit
