@@ -175,7 +175,7 @@ void Root::ranks_present(const std::vector<int>& ranks) {
 }
 
 void Root::check_complete() {
-  if (choosing_ || over_ || !roster_.is_complete()) {
+  if (choosing_ || over_ || has_lost_node_ || !roster_.is_complete()) {
     return;
   }
   choosing_ = true;
@@ -190,6 +190,9 @@ void Root::check_complete() {
 }
 
 void Root::release(const std::string& master_addr) {
+  if (over_ || has_lost_node_) {
+    return;
+  }
   loop_.cancel_timer(deadline_);
   loop_.cancel_timer(reminder_);
   released_ = true;

@@ -107,6 +107,7 @@ class Root : public Rendezvous {
   bool choosing_ = false;
   bool released_ = false;
   bool over_ = false;
+  bool has_lost_node_ = false;  // before the release; fail() follows
   bool deadline_passed_ = false;
   bool self_done_ = false;
   Clock::time_point created_ = Clock::now();

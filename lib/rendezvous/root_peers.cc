@@ -167,6 +167,7 @@ void Root::on_lost(const std::shared_ptr<Peer>& peer, int sys_errno) {
   }
   const std::string node = roster_.find(group_rank)->node;
   if (!released_) {
+    has_lost_node_ = true;
     // Its guard says why, if it can.
     loop_.add_timer(kGuardWait, [this, node, alive = alive_] {
       if (*alive) {

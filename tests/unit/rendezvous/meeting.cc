@@ -177,6 +177,25 @@ Test(meeting, failure_of_a_member_is_told_once_and_ends_all) {
                "distinit: rank 2 on n3: its process ended\ndistinit: hint: look\n");
 }
 
+Test(meeting, nobody_is_released_after_a_node_is_lost) {
+  Meeting meeting;
+  Node& root = meeting.add_root(make_setup(3, 1, 0));
+  Node& lost = meeting.add_member(make_setup(3, 1, 1));
+  root.rendezvous->ranks_present({0});
+  lost.rendezvous->ranks_present({1});
+  meeting.run_until([] { return false; }, milliseconds(200));
+  meeting.nodes.pop_back();
+  meeting.run_until([] { return false; }, milliseconds(100));
+  Node& late = meeting.add_member(make_setup(3, 1, 2));
+  late.rendezvous->ranks_present({2});
+  cr_assert(meeting.run_until([&] { return root.aborted && late.aborted; }));
+  cr_assert_not(root.release.has_value());
+  cr_assert_not(late.release.has_value());
+  const std::string text = meeting.file.text();
+  cr_assert_eq(text.find("distinit: the agent on n2 ended before the step could start\n"), 0u, "%s",
+               text.c_str());
+}
+
 Test(meeting, deadline_names_what_is_missing_once) {
   Meeting meeting;
   RendezvousSetup setup = make_setup(3, 2, 0, "dp,timeout=1");
