@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <thread>
 
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +23,8 @@ namespace distinit {
 namespace {
 
 constexpr size_t kMostPids = 4096;
+/// How long slurmstepd may take from one process of a step to the next.
+constexpr milliseconds kCancelled{200};
 
 Error describe_end(const std::string& node, int status) {
   const std::string how = WIFSIGNALED(status) ? concat("was ended by signal ", WTERMSIG(status),
@@ -143,6 +146,9 @@ std::optional<int> become_guard(const Log& log, const StepKey& key, const Rendez
   if (board.is_finished()) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : kExitOk;
   }
+  // Slurm ends a cancelled step by SIGKILL for one process after the other: if this is that, we do
+  // not live to say anything.
+  std::this_thread::sleep_for(kCancelled);
   const Error error = describe_end(setup.facts.node_name, status);
   if (!holds_rank0) {
     tell_root(log, key, setup, error);

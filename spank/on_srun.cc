@@ -36,6 +36,19 @@ bool is_multi_prog(const SpankHost& host, const Environment& environment) {
   return false;
 }
 
+/// Before srun has made a job of its own.
+bool is_in_allocation(const SpankHost& host, const Environment& environment) {
+  if (environment.has("SLURM_JOB_ID")) {
+    return true;
+  }
+  for (const std::string& word : host.command_options()) {
+    if (word.starts_with("--jobid")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<std::string> mint_secret() {
   char bytes[32];
   size_t filled = 0;
@@ -76,6 +89,7 @@ int srun_options_known(SpankHost& host, PluginState& state) {
   if (!spec) {
     return refuse(host, spec.error());
   }
+  state.in_allocation = is_in_allocation(host, environment);
   if (!kLaunchesMultiProg && is_multi_prog(host, environment)) {
     return refuse(
         host, Error{ErrorCode::kUsage, "--multi-prog does not work with --distinit on this Slurm",
@@ -116,8 +130,10 @@ int srun_step_known(SpankHost& host, PluginState& state) {
     return refuse(host, Error{ErrorCode::kInternal, "srun does not tell its job, step and tasks",
                               "is this plugin built for this Slurm? rebuild it", 0});
   }
-  // The tasks of a het step are counted for one component only; its agents check the fit.
-  if (!het) {
+  // The tasks of a het step are counted for one component only; its agents check the fit. So they
+  // do in an allocation: the step is there already, and srun 22.05 that is refused now would leave
+  // it to hold its CPUs until the job ends (measured; no RPC of a client ends such a step).
+  if (!het && !state.in_allocation) {
     const auto mesh = resolve_mesh(*spec, static_cast<int>(*tasks));
     if (!mesh) {
       return refuse(host, mesh.error());

@@ -19,6 +19,8 @@ struct PluginState {
   std::optional<Spec> spec;
   /// Components of the step, counted in srun.
   int components = 0;
+  /// srun runs in an allocation that goes on after it.
+  bool in_allocation = false;
 
   /// The socket that the tasks of this node connect to, in slurmstepd.
   std::optional<NodeSocket> socket;

@@ -87,19 +87,52 @@ void Member::seek() {
     names.push_back(setup_.root_node);
   }
   for (const std::string& name : names) {
-    if (!setup_.options.address_template.empty()) {
-      look_up(apply_template(setup_.options.address_template, name));
+    if (setup_.options.address_template.empty()) {
+      seek_by_name(name);
+    } else {
+      seek_by_template(name);
     }
-    if (name == setup_.root_node && !setup_.root_address.empty()) {
-      // An address that the site has written down is taken as it is: several nodes may be one
-      // machine.
-      if (const auto numeric = SocketAddress::parse(setup_.root_address, 0)) {
-        seeker_->add_host(*numeric);
-      } else {
-        look_up(setup_.root_address);
-      }
+  }
+}
+
+void Member::seek_by_name(const std::string& name) {
+  if (name == setup_.root_node && !setup_.root_address.empty()) {
+    add_or_look_up(setup_.root_address);
+  }
+  look_up(name);
+}
+
+void Member::seek_by_template(const std::string& name) {
+  const std::string host = apply_template(setup_.options.address_template, name);
+  if (SocketAddress::parse(host, 0) || crashed_) {
+    add_or_look_up(host);
+    return;
+  }
+  resolve(loop_, host, [this, alive = alive_, host, name](const std::vector<SocketAddress>& found) {
+    if (!*alive || !seeker_) {
+      return;
     }
-    look_up(name);
+    for (const SocketAddress& address : found) {
+      seeker_->add_host(address);
+    }
+    if (found.empty() && name == setup_.root_node) {
+      // The other network is only good for saying so.
+      seek_by_name(name);
+      fail(Error{
+          ErrorCode::kRendezvous,
+          concat(setup_.facts.node_name, ": address.template=", setup_.options.address_template,
+                 " gives ", host, ", which does not resolve here"),
+          "correct it in plugstack.conf or the SPEC, or add the name to this node's hosts", 0});
+    }
+  });
+}
+
+/// An address that the site has written down is taken as it is: several nodes may be one machine.
+void Member::add_or_look_up(const std::string& host) {
+  if (const auto numeric = SocketAddress::parse(host, 0)) {
+    seeker_->add_host(*numeric);
+  } else {
+    look_up(host);
   }
 }
 

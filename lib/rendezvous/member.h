@@ -29,6 +29,9 @@ class Member : public Rendezvous {
 
  private:
   void seek();
+  void seek_by_name(const std::string& name);
+  void seek_by_template(const std::string& name);
+  void add_or_look_up(const std::string& host);
   void look_up(const std::string& host);
   void on_found(const std::shared_ptr<FrameLink>& link, const SocketAddress& address);
   void on_message(const std::string& message);

@@ -7,6 +7,7 @@
 #include "lib/spec/group_names.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <stdint.h>
@@ -135,6 +136,23 @@ GroupType make_type(std::string name, const Dims& dims, const std::vector<std::s
   return type;
 }
 
+/// dp_cp and dp-cp would both be DISTINIT_DP_CP_…
+Status check_variable_names(const std::vector<GroupType>& types) {
+  std::map<std::string, std::string> seen;
+  for (const GroupType& type : types) {
+    std::string name = type.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const auto [other, is_new] = seen.emplace(name, type.name);
+    if (!is_new) {
+      return Error{ErrorCode::kLayout,
+                   concat("'", other->second, "' and '", type.name,
+                          "' would have the same variables (DISTINIT_…)"),
+                   "give the dimension another name, without '_'", 0};
+    }
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<Mesh> resolve_mesh(const Spec& spec, int world_size) {
@@ -159,6 +177,7 @@ Result<Mesh> resolve_mesh(const Spec& spec, int world_size) {
   for (GroupType& type : expert) {
     mesh.group_types.push_back(std::move(type));
   }
+  DISTINIT_RETURN_IF_ERROR(check_variable_names(mesh.group_types));
   return mesh;
 }
 

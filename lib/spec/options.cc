@@ -7,6 +7,7 @@
 #include "lib/spec/group_names.h"
 
 #include <net/if.h>
+#include <algorithm>
 
 namespace distinit {
 
@@ -162,17 +163,17 @@ Error bad_value(const OptionRule& rule, std::string_view value) {
       0};
 }
 
+bool is_known_dimension(std::string_view name) {
+  const auto known = known_dimensions();
+  return std::any_of(known.begin(), known.end(),
+                     [name](const DimensionHelp& dimension) { return dimension.name == name; });
+}
+
 Error unknown_key(std::string_view key, std::string_view value) {
   Error error{ErrorCode::kSpec,
               concat("unknown option '", abbreviate(key), "' in '", abbreviate(key), '=',
                      abbreviate(value), "'"),
               "", 0};
-  if (const auto dimension =
-          is_dimension_size(value) ? parse_dimension(concat(key, value)) : Result<Dimension>(error);
-      dimension) {
-    error.hint = concat("a dimension is written without '=': did you mean '", key, value, "'?");
-    return error;
-  }
   if (key == "expert.pp" || key == "expert.dp" || key == "expert.cp" || key == "expert.etp") {
     error.hint =
         "experts share pp with the other layers and their dp follows: use expert.ep and expert.tp";
@@ -185,6 +186,13 @@ Error unknown_key(std::string_view key, std::string_view value) {
     all += concat(all.empty() ? "" : ", ", rule.help.key);
   }
   const std::string_view near = nearest(key, known);
+  if (const auto dimension = (near.empty() || is_known_dimension(key)) && is_dimension_size(value)
+                                 ? parse_dimension(concat(key, value))
+                                 : Result<Dimension>(error);
+      dimension) {
+    error.hint = concat("a dimension is written without '=': did you mean '", key, value, "'?");
+    return error;
+  }
   error.hint = near.empty() ? concat("the options are ", all)
                             : concat("did you mean '", near, '=', abbreviate(value), "'?");
   return error;

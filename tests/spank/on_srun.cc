@@ -90,6 +90,7 @@ Test(on_srun, what_an_outer_step_left_is_overwritten_or_removed) {
 
 Test(on_srun, a_spec_that_does_not_fit_ends_srun_before_the_launch) {
   FakeHost host = step_of(3);
+  host.variables.unset("SLURM_JOB_ID");
   PluginState state;
   cr_assert(run_srun(host, state, "tp2,dp2") == -1);
   cr_assert(host.errors.size() == 2);
@@ -97,6 +98,20 @@ Test(on_srun, a_spec_that_does_not_fit_ends_srun_before_the_launch) {
   cr_assert(host.errors[0].find("tp2,dp2") != std::string::npos);
   cr_assert(host.errors[0].find('3') != std::string::npos);
   cr_assert(value(host, kStepVariable) == "(unset)");
+}
+
+Test(on_srun, in_an_allocation_the_agents_refuse_a_spec_that_does_not_fit) {
+  // srun's failure would leave the step behind, holding its CPUs until the job ends.
+  FakeHost host = step_of(3);
+  PluginState state;
+  cr_assert(run_srun(host, state, "tp2,dp2") == 0);
+  cr_assert(host.errors.empty());
+  cr_assert(value(host, kStepVariable) == "42.3");
+  FakeHost other = step_of(3);
+  other.variables.unset("SLURM_JOB_ID");
+  other.options = {"srun", "--jobid=42"};
+  PluginState attached;
+  cr_assert(run_srun(other, attached, "tp2,dp2") == 0);
 }
 
 Test(on_srun, a_wrong_default_ends_srun_before_it_asks_for_an_allocation) {

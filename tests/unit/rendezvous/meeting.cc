@@ -355,6 +355,33 @@ Test(meeting, a_full_range_is_told_to_every_node) {
   cr_assert_eq(*member.aborted, 4);
 }
 
+Test(meeting, a_template_moves_the_store_to_that_network) {
+  Meeting meeting;
+  RendezvousSetup setup = make_setup(2, 1, 1);
+  setup.options.address_template = "127.0.0.%n";
+  setup.root_node = "9";
+  setup.root_address = "127.0.0.1";
+  Node& root = meeting.add_root(make_setup(2, 1, 0));
+  Node& member = meeting.add_member(setup);
+  root.rendezvous->ranks_present({0});
+  member.rendezvous->ranks_present({1});
+  cr_assert(meeting.run_until([&] { return root.release && member.release; }));
+  cr_assert_eq(member.release->master_addr, "127.0.0.9");
+}
+
+Test(meeting, a_template_that_gives_no_address_ends_the_step_with_its_name) {
+  Meeting meeting;
+  RendezvousSetup setup = make_setup(2, 1, 1);
+  setup.options.address_template = "%n.invalid";
+  Node& root = meeting.add_root(make_setup(2, 1, 0));
+  Node& member = meeting.add_member(setup);
+  cr_assert(meeting.run_until([&] { return root.aborted && member.aborted; }));
+  const std::string text = meeting.file.text();
+  cr_assert_neq(
+      text.find("n2: address.template=%n.invalid gives n1.invalid, which does not resolve"),
+      std::string::npos, "%s", text.c_str());
+}
+
 Test(meeting, holds_a_port_for_rank_0s_own_store) {
   Meeting meeting;
   Node& root = meeting.add_root(make_setup(1, 1, 0, "dp,torch.store=rank0"));

@@ -257,3 +257,10 @@ Test(mesh, every_type_partitions_any_world) {
     }
   }
 }
+
+Test(mesh, refuses_two_groups_with_the_same_variables) {
+  const auto mesh = resolve_mesh(parse_spec("dp_cp2,dp2,cp1,groups=dp-cp").value(), 4);
+  cr_assert(!mesh.has_value());
+  cr_assert(mesh.error().code == ErrorCode::kLayout);
+  cr_assert(mesh.error().what == "'dp_cp' and 'dp-cp' would have the same variables (DISTINIT_…)");
+}

@@ -320,3 +320,9 @@ Test(spec, survives_random_text) {
     cr_assert(format_error(error).find_first_of("\xff\x01") == std::string::npos, "seed %u", seed);
   }
 }
+
+Test(spec, a_misspelt_option_is_not_taken_for_a_dimension) {
+  cr_assert(parse_spec("prot=1").error().hint == "did you mean 'port=1'?");
+  cr_assert(parse_spec("tp=2").error().hint ==
+            "a dimension is written without '=': did you mean 'tp2'?");
+}
