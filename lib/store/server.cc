@@ -47,8 +47,9 @@ struct StoreServer::Connection {
   RequestDecoder decoder{Dialect::kD3};
   Output output;
   uint32_t interest = EPOLLIN;
-  bool at_end = false;  // the peer sends no more
-  bool broken = false;  // to be closed by its own next event
+  bool held_back = false;  // has requests that wait for room in the output
+  bool at_end = false;     // the peer sends no more
+  bool broken = false;     // to be closed by its own next event
 };
 
 StoreServer::StoreServer(EventLoop& loop, Fd listening)
@@ -292,20 +293,21 @@ bool StoreServer::serve_next(Connection& connection) {
 
 void StoreServer::process(Connection& connection) {
   const ConnectionId id = connection.id;
-  while (connection.stage == Connection::Stage::kServed &&
-         connection.output.pending() < kMostOutput) {
+  bool more = connection.stage == Connection::Stage::kServed;
+  while (more && connection.output.pending() < kMostOutput) {
     if (!serve_next(connection)) {
-      break;
-    }
-    if (connection.output.pending() >= kMostOutput) {
+      more = false;
+    } else if (connection.output.pending() >= kMostOutput) {
       flush(connection);
     }
   }
   if (find(id) == nullptr) {
     return;
   }
+  connection.held_back = more;
   flush(connection);
-  const bool done = connection.at_end && connection.stage == Connection::Stage::kServed;
+  const bool done =
+      connection.at_end && connection.stage == Connection::Stage::kServed && !connection.held_back;
   if (connection.broken || (done && connection.output.pending() == 0)) {
     return close(connection);
   }
@@ -349,8 +351,11 @@ void StoreServer::update_interest(Connection& connection) {
                         ? connection.decoder.pending() >= kMostBeforeAdmission
                         : output >= kMostOutput;
   const bool wants_input = !connection.at_end && !full;
+  // Whoever empties the output may not be who serves the requests that wait for it: the next round
+  // does.
+  const bool wants_output = output > 0 || connection.held_back;
   const uint32_t wanted =
-      (wants_input ? uint32_t{EPOLLIN} : 0) | (output > 0 ? uint32_t{EPOLLOUT} : 0);
+      (wants_input ? uint32_t{EPOLLIN} : 0) | (wants_output ? uint32_t{EPOLLOUT} : 0);
   if (wanted != connection.interest) {
     connection.interest = wanted;
     loop_.modify(connection.fd.get(), wanted);

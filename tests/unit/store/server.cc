@@ -17,6 +17,7 @@ namespace {
 constexpr milliseconds kMoment{50};
 
 const char* const kSetA = "01 0100000000000000 61 0100000000000000 76";
+const char* const kNoticeOfA = "00 0100000000000000 61 0100000000000000 76 0100000000000000 76";
 const char* const kGetA = "03 0100000000000000 61";
 const char* const kWaitA = "06 0100000000000000 0100000000000000 61";
 const char* const kValueV = "0100000000000000 76";
@@ -210,6 +211,47 @@ Test(server, does_not_run_ahead_of_a_slow_reader) {
   const std::string replies = slow.receive(kMany * ((1 << 20) + 8));
   cr_assert(replies.ends_with(std::string(1 << 20, 'x')));
   slow.expect(kGetA, kValueV);
+}
+
+Test(server, serves_what_waited_for_room_that_a_notice_made) {
+  ServerThread server;
+  server.call([](StoreServer& s) {
+    s.data().set("a", "v");
+    s.data().set("big", std::string(1 << 20, 'x'));
+  });
+  RawClient client(server.port());
+  client.expect("03 0500000000000000 696e69742f 0100000000000000", "0100000000000000");
+  RawClient watcher(server.port());
+  server.await("the pair", [](const StoreCounters& c) { return c.silent == 0; });
+  client.expect("06", "0300000000000000");
+  watcher.expect("07 0100000000000000 61", "03");
+  constexpr size_t kMany = 24;
+  std::string requests;
+  for (size_t i = 0; i < kMany; ++i) {
+    requests += bytes("02 0300000000000000 626967");
+  }
+  watcher.send(requests);
+  expect_works(server.port());
+  // The server's own thread reads the watcher's replies here, so that only the notices send more of
+  // them, until nothing is left to send.
+  size_t received = 0;
+  size_t notices = 0;
+  server.call([&](StoreServer& s) {
+    std::string buffer(size_t{1} << 20, '\0');
+    for (int idle = 0; idle < 20;) {
+      const ssize_t count = recv(watcher.fd().get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      received += count > 0 ? static_cast<size_t>(count) : 0;
+      idle = count > 1000 ? 0 : idle + 1;  // notices alone are less
+      if (count <= 0) {
+        s.data().set("a", "v");
+        ++notices;
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+    }
+  });
+  const size_t all = kMany * ((size_t{1} << 20) + 8) + notices * bytes(kNoticeOfA).size();
+  cr_assert(received < all);
+  watcher.receive(all - received);
 }
 
 Test(server, closes_a_watcher_that_does_not_read) {
