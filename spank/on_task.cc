@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/environment.h"
 #include "lib/base/text.h"
-#include "lib/spec/protocol.h"
 #include "lib/launch/agent_start.h"
+#include "lib/launch/stage_descriptors.h"
+#include "lib/spec/protocol.h"
 #include "spank/contexts.h"
 #include "spank/launch.h"
 #include "spank/report.h"
-#include "lib/launch/stage_descriptors.h"
 
 #include <errno.h>
 #include <sys/socket.h>
