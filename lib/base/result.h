@@ -65,11 +65,12 @@ using Status = Result<Ok>;
 
 /// The only macros that return: hand the Error of `expr` to the caller, or bind its value to
 /// `declaration`.
-#define DISTINIT_ASSIGN_OR_RETURN(declaration, expr)              \
-  auto DISTINIT_CONCAT(result_, __LINE__) = (expr);               \
-  if (!DISTINIT_CONCAT(result_, __LINE__)) {                      \
-    return std::move(DISTINIT_CONCAT(result_, __LINE__)).error(); \
-  }                                                               \
+#define DISTINIT_ASSIGN_OR_RETURN(declaration, expr)                                   \
+  auto DISTINIT_CONCAT(result_, __LINE__) = (expr);                                    \
+  if (!DISTINIT_CONCAT(result_, __LINE__)) {                                           \
+    return std::move(DISTINIT_CONCAT(result_, __LINE__)).error();                      \
+  }                                                                                    \
+  /* A declaration takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses) */ \
   declaration = std::move(DISTINIT_CONCAT(result_, __LINE__)).value()
 
 #define DISTINIT_RETURN_IF_ERROR(expr)     \
