@@ -32,9 +32,10 @@ int fail(const Error& error) {
   return exit_status(error.code);
 }
 
-/// An agent that is gone has a guard which says so, and which lives no longer than this node's
-/// tasks. One that is there and silent has nobody else, nor has rank 0's where the guard is gone.
-int agent_lost(const AgentSocket& agent, milliseconds waited) {
+/// One that never came is reported by the plugin that could not start it. An agent that is gone has
+/// a guard which says so, and which lives no longer than this node's tasks. One that is there and
+/// silent has nobody else, nor has rank 0's where the guard is gone.
+int agent_lost(const AgentSocket& agent, milliseconds waited, bool has_spoken) {
   const char* node = getenv("SLURMD_NODENAME");
   const char* rank = getenv("SLURM_PROCID");
   const std::string who =
@@ -44,6 +45,9 @@ int agent_lost(const AgentSocket& agent, milliseconds waited) {
         Error{ErrorCode::kRendezvous,
               concat(who, "no word from this node's agent for ", waited.count() / 1000, " s"),
               "is it stopped, or the node out of memory?", 0});
+  }
+  if (!has_spoken) {
+    return kExitRendezvous;
   }
   std::this_thread::sleep_for(kGuardLimit);
   if (rank != nullptr && std::string_view(rank) == "0") {
@@ -75,11 +79,13 @@ int run(int argc, char** argv) {
   prctl(PR_SET_NAME, "distinit-stage");
   AgentSocket agent{Fd(own_fd + 1)};
   milliseconds wait = kFirstWait;
+  bool has_spoken = false;
   while (true) {
     const std::optional<std::string> message = agent.receive(wait);
     if (!message) {
-      return agent.is_malformed() ? fail(unknown_message()) : agent_lost(agent, wait);
+      return agent.is_malformed() ? fail(unknown_message()) : agent_lost(agent, wait, has_spoken);
     }
+    has_spoken = true;
     switch (static_cast<TaskMessage>(message_kind(*message))) {
       case TaskMessage::kWait:
         if (const auto longest = decode_number(TaskMessage::kWait, *message)) {
