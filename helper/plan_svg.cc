@@ -138,8 +138,10 @@ void draw_node(SvgWriter& svg, const PlanStyle& style, const Geometry& g, const 
   }
   const int count = static_cast<int>(node.ranks.size());
   for (int i = 0; i < std::min(count, g.tiles_shown); ++i) {
-    const double tile_x = x + kNodePadding + i % g.tile_columns * (kTileWidth + kTileGap);
-    const double tile_y = y + kNodeHead + i / g.tile_columns * (g.tile_height + kTileGap);
+    const int column = i % g.tile_columns;
+    const int row = i / g.tile_columns;
+    const double tile_x = x + kNodePadding + column * (kTileWidth + kTileGap);
+    const double tile_y = y + kNodeHead + row * (g.tile_height + kTileGap);
     if (i + 1 == g.tiles_shown && count > g.tiles_shown) {
       svg.rect(tile_x, tile_y, kTileWidth, g.tile_height, 8,
                "fill=\"none\" stroke=\"#9aa5b1\" stroke-dasharray=\"5 4\"");
@@ -171,8 +173,9 @@ void draw_rest(SvgWriter& svg, const Plan& plan, const Geometry& g, double x, do
 
 void draw_grid(SvgWriter& svg, const Plan& plan, const PlanStyle& style, const Geometry& g) {
   const auto place = [&](int box) {
-    return std::pair(box % g.columns * (g.node_width + kNodeGap),
-                     box / g.columns * (g.node_height + kNodeGap));
+    const int column = box % g.columns;
+    const int row = box / g.columns;
+    return std::pair(column * (g.node_width + kNodeGap), row * (g.node_height + kNodeGap));
   };
   for (int i = 0; i < g.nodes_drawn; ++i) {
     const auto [x, y] = place(i);
