@@ -4,6 +4,7 @@
 #include "helper/agent.h"
 #include "helper/command.h"
 #include "lib/base/exit_status.h"
+#include "lib/base/text.h"
 #include "lib/spec/protocol.h"
 
 #include <algorithm>
@@ -29,6 +30,23 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+/// Without descriptors connections are not answered, which looks like anything but that: said
+/// beforehand.
+void check_descriptor_limit(const Log& log, const StepFacts& facts, bool is_root) {
+  constexpr size_t kOwn = 16;
+  // A task's socket and its pidfd; a client of torch's older kinds connects twice.
+  size_t most = kOwn + 2 * facts.node_ranks.size();
+  if (is_root) {
+    most += static_cast<size_t>(facts.node_count) + 2 * static_cast<size_t>(facts.world_size);
+  }
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most) {
+    log.warn(concat(facts.node_name, ": the agent may open ", limit.rlim_cur,
+                    " files, and a step of this size can take ", most),
+             "raise the hard limit on that node (ulimit -Hn, LimitNOFILE= of slurmd)");
   }
 }
 
@@ -87,11 +105,12 @@ int run(int, char**) {
   if (!key) {
     return fail_tasks(log, std::move(listening), key.error());
   }
+  const bool is_root = holds_rank0(rendezvous.facts.node_ranks);
+  check_descriptor_limit(log, rendezvous.facts, is_root);
   auto board = GuardBoard::create();
   if (!board) {
     return fail_tasks(log, std::move(listening), board.error());
   }
-  const bool is_root = holds_rank0(rendezvous.facts.node_ranks);
   if (const auto status = become_guard(log, *key, rendezvous, is_root, **board)) {
     // No destructors: the worker has closed and freed its own.
     _exit(*status);

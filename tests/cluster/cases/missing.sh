@@ -63,3 +63,16 @@ echo "--- few descriptors: the program keeps its limit, the agent takes what it 
 run 'ulimit -n 64; srun -N2 --ntasks-per-node=2 --distinit bash -c "ulimit -n"'
 expect_status 0
 expect_sorted_output 64 64 64 64
+
+echo "--- too few even for the agent: said beforehand, whatever comes of it"
+cp "$DISTINIT_BUILD/distinit" "$dir/real"
+printf '#!/bin/sh\nulimit -n 9\nexec %s/real "$@"\n' "$dir" >"$dir/few"
+chmod 755 "$dir/real" "$dir/few"
+for node in 1 2; do
+  on_node $node "mount --bind $dir/few $build/distinit"
+  run 'srun -N2 --ntasks-per-node=2 -K --distinit=dp,timeout=3 echo started'
+  [[ $node == 2 ]] || expect_failure
+  expect_output_matches "distinit: warning: n$node: the agent may open 9 files, and a step of this size can take (20|30)"
+  on_node $node "umount $build/distinit"
+  no_processes_left
+done
