@@ -95,6 +95,19 @@ for node in 1 2; do
   no_processes_left
 done
 
+echo "--- a TaskProlog that ends its task on n2"
+rm -f "$dir/go"
+"$CLUSTER" run "${step/srun/srun --task-prolog=\$CLUSTER_SOURCE/tests/cluster/die_in_prolog}" >"$log" 2>&1 </dev/null &
+srun=$!
+sleep 1
+touch "$dir/go"
+ended 15
+expect_failure
+expect_output_lacks 'it runs'
+expect_output_contains 'distinit: rank 2 on n2: its process ended before its program was started'
+expect_equal messages "$(grep -c 'distinit: hint: ' "$log")" 1
+no_processes_left
+
 # The late helper, a shell script, dies of the signal, and its task says so; nobody else has anything to say.
 expect_quiet() {
   local said

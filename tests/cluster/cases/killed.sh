@@ -115,14 +115,3 @@ ended 20
 expect_failure
 expect_output_lacks 'distinit:'
 no_processes_left
-
-echo "--- a stage, before the release: its rank is named, and all nodes end"
-"$CLUSTER" run "exec srun -N3 --ntasks-per-node=2 --distinit=tp2,dp --task-prolog=\$CLUSTER_SOURCE/tests/cluster/die_in_prolog echo ran anyway" \
-  >"$log" 2>&1 </dev/null &
-srun=$!
-ended 20
-expect_failure
-expect_output_lacks 'ran anyway'
-expect_output_contains 'distinit: rank 4 on n3: its process ended before its program was started'
-expect_equal messages "$(grep -c 'distinit: hint: ' "$log")" 1
-no_processes_left
