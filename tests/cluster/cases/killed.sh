@@ -107,6 +107,27 @@ ended 20
 expect_failure
 no_processes_left
 
+echo "--- the agent of rank 0, which is not on the first node"
+run 'printf "n2\nn2\nn1\nn1\n" >hosts'
+"$CLUSTER" run "SLURM_HOSTFILE=hosts exec srun -m arbitrary -n4 --distinit=tp2,dp2 sleep 60" >"$log" 2>&1 </dev/null &
+srun=$!
+wait_for 'all programs' 20 all_run
+on_node 2 "kill -9 $(agent 2 worker | tr -d ' ')"
+ended 15
+expect_status 137
+expect_output_contains 'distinit: n2: the agent was ended by signal 9 (Killed), so the step is ended'
+expect_equal messages "$(grep -c 'distinit: hint: ' "$log")" 1
+no_processes_left
+
+echo "--- Ctrl-C, twice"
+start -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2
+wait_for 'all programs' 20 all_run
+run 'pkill -INT -u alice -x srun; sleep 0.3; pkill -INT -u alice -x srun'
+ended 20
+expect_failure
+expect_output_lacks 'distinit:'
+no_processes_left
+
 echo "--- scancel"
 start -w n1,n2 --ntasks-per-node=2 --distinit=tp2,dp2
 wait_for 'all programs' 20 all_run
