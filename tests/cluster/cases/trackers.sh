@@ -30,3 +30,16 @@ expect_failure
 no_processes_left 8
 queue_is_empty() { [[ -z $("$CLUSTER" run --user root 'squeue -h') ]]; }
 wait_for 'the job to be over' 8 queue_is_empty
+
+echo "--- kill -9 of the agent's worker (the younger of the two), and of both"
+for pick in -n ''; do
+  "$CLUSTER" run 'exec srun -K -N2 --ntasks-per-node=2 --distinit sleep 60' </dev/null &
+  srun=$!
+  runs() { [[ $("$CLUSTER" node 2 'pgrep -c -u 50001 -x sleep' </dev/null) == 2 ]]; }
+  wait_for 'the programs' 10 runs
+  sleep 0.3
+  on_node 2 "pkill -9 $pick -u 50001 -f 'distinit agent'"
+  if [[ -z $pick ]]; then run 'scancel -u alice'; fi
+  wait "$srun" && fail 'the step has not failed'
+  no_processes_left 8
+done
