@@ -37,20 +37,23 @@ Agent::Agent(EventLoop& loop, Log& log, const StepKey& key, const AgentSetup& se
       key_(key),
       setup_(setup),
       board_(board),
-      tasks_(loop, std::move(listening), setup.rendezvous.facts.node_ranks,
-             milliseconds(setup.rendezvous.options.timeout_s * 1000LL) + kStageMargin,
-             TaskTable::Events{
-                 [this](const std::vector<int>& ranks) { on_present(ranks); },
-                 [this](int rank, const std::string& why) { on_lost(rank, why); },
-                 [this](int rank, const Report& report) {
-                   const Error error{ErrorCode::kNotFound, concat(who(rank), ": ", report.what),
-                                     report.hint, 0};
-                   rendezvous_->report(error, [this, rank] { tasks_.reported(rank); });
-                 },
-                 [this](int rank, int wait_status) { on_exited(rank, wait_status); },
-                 [this](int rank) { on_started(rank); },
-                 [this] { on_all_ended(); },
-             }) {}
+      tasks_(
+          loop, std::move(listening), setup.rendezvous.facts.node_ranks,
+          milliseconds(setup.rendezvous.options.timeout_s * 1000LL) + kStageMargin,
+          TaskTable::Events{
+              [this](const std::vector<int>& ranks) { on_present(ranks); },
+              [this](int rank, const std::string& why) { on_lost(rank, why); },
+              [this](int rank, const Report& report) {
+                const Error error{ErrorCode::kNotFound, concat(who(rank), ": ", report.what),
+                                  report.hint, 0};
+                rendezvous_->report(error, [this, rank] { tasks_.reported(rank); });
+              },
+              [this](int rank, int wait_status) { on_exited(rank, wait_status); },
+              [this](int rank) { on_started(rank); },
+              // A pid that has ended may soon be another process's: the guard must not kill that.
+              [this] { board_.set_pids(tasks_.pids()); },
+              [this] { on_all_ended(); },
+          }) {}
 
 int Agent::run() {
   if (const auto started = start(); !started) {

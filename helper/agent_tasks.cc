@@ -166,6 +166,9 @@ void TaskTable::on_ended(const std::shared_ptr<Task>& task) {
     return;
   }
   ++ended_;
+  if (events_.on_ended) {
+    events_.on_ended();
+  }
   if (!task->told && failed_status_ < 0) {
     events_.on_lost(task->rank, "its process ended before its program was started");
   }

@@ -30,6 +30,8 @@ class TaskTable {
     std::function<void(int rank, int wait_status)> on_exited;
     /// A task that was told to go is running its program now.
     std::function<void(int rank)> on_started;
+    /// One more task has ended: pids() lacks it from now on. May be empty.
+    std::function<void()> on_ended;
     /// Every task of the node has ended.
     std::function<void()> on_all_ended;
   };

@@ -78,6 +78,20 @@ expect_as_planned() {
     fail "not as planned:"$'\n'"$found"
 }
 
+# ended SECONDS: the srun in the background, whose pid is $srun and whose output goes to $log, ends within that;
+# STATUS and OUTPUT are its.
+ended() {
+  local until=$((SECONDS + $1))
+  while kill -0 "$srun" 2>/dev/null; do
+    ((SECONDS < until)) || { kill "$srun"; cat "$log"; fail "srun still runs after $1 s"; }
+    sleep 0.05
+  done
+  STATUS=0
+  wait "$srun" || STATUS=$?
+  OUTPUT=$(<"$log")
+  printf '%s\n[status %s]\n' "$OUTPUT" "$STATUS"
+}
+
 # wait_for WHAT SECONDS COMMAND…: tries COMMAND until it succeeds.
 wait_for() {
   local what=$1 until=$((SECONDS + $2))

@@ -30,17 +30,6 @@ met() {
   [[ $(workers 1) == 2 && $(workers 2) == 2 ]] &&
     timeout 10 "$CLUSTER" node 3 'pgrep -u 50001 -f "late agent|distinit agent"' </dev/null >/dev/null
 }
-ended() {
-  local until=$((SECONDS + $1))
-  while kill -0 "$srun" 2>/dev/null; do
-    ((SECONDS < until)) || { kill "$srun"; cat "$log"; fail "srun still runs after $1 s"; }
-    sleep 0.05
-  done
-  STATUS=0
-  wait "$srun" || STATUS=$?
-  OUTPUT=$(<"$log")
-  printf '%s\n[status %s]\n' "$OUTPUT" "$STATUS"
-}
 # The guard is the older of the two.
 guard() { timeout 10 "$CLUSTER" node "$1" 'pgrep -o -u 50001 -f "distinit agent"' </dev/null; }
 worker() { timeout 10 "$CLUSTER" node "$1" 'pgrep -n -u 50001 -f "distinit agent"' </dev/null; }

@@ -14,19 +14,6 @@ start() {
   srun=$!
 }
 
-# ended SECONDS: srun ends within that; STATUS and OUTPUT are its.
-ended() {
-  local until=$((SECONDS + $1))
-  while kill -0 "$srun" 2>/dev/null; do
-    ((SECONDS < until)) || { kill "$srun"; cat "$log"; fail "srun still runs after $1 s"; }
-    sleep 0.05
-  done
-  STATUS=0
-  wait "$srun" || STATUS=$?
-  OUTPUT=$(<"$log")
-  printf '%s\n[status %s]\n' "$OUTPUT" "$STATUS"
-}
-
 count_on() { timeout 10 "$CLUSTER" node "$1" "pgrep -c -u 50001 $2" </dev/null 2>/dev/null || true; }
 runs_on() { [[ $(count_on "$1" '-x sleep') -ge $2 ]]; }
 all_run() { runs_on 1 2 && runs_on 2 2; }
@@ -75,6 +62,32 @@ on_node 1 "kill -9 $pid"
 ended 15
 expect_status 137
 expect_output_contains 'distinit: n1: the agent was ended by signal 9'
+no_processes_left
+
+echo "--- a task that has ended: the guard leaves alone whoever has its pid now"
+run 'rm -f ended'
+"$CLUSTER" run "exec srun -w n1 --ntasks-per-node=2 --distinit bash -c 'if [ \$RANK = 1 ]; then echo \$\$ >~/ended; else exec sleep 60; fi'" \
+  >"$log" 2>&1 </dev/null &
+srun=$!
+one_runs() { runs_on 1 1 && "$CLUSTER" run 'test -s ended' </dev/null; }
+wait_for 'the program of rank 0 alone' 20 one_runs
+pid=$("$CLUSTER" run 'cat ended' </dev/null)
+on_node 1 "while [ -e /proc/$pid ]; do sleep 0.1; done; sleep 0.3
+  if ! echo $((pid - 1)) 2>/dev/null >/proc/sys/kernel/ns_last_pid; then echo 'skipped: no ns_last_pid'; exit; fi
+  setpriv --reuid 50001 --regid 50001 --clear-groups setsid sleep 61 >/dev/null 2>&1 & echo now \$!"
+if [[ $OUTPUT == *skipped* ]]; then
+  echo 'skipped: this kernel cannot choose the next pid'
+else
+  expect_output_contains "now $pid"
+fi
+on_node 1 "kill -9 $(agent 1 worker | tr -d ' ')"
+ended 15
+expect_status 137
+if [[ $(on_node 1 "cat /proc/$pid/comm" | tail -n 2) == *sleep* ]]; then
+  on_node 1 "kill $pid"
+else
+  "$CLUSTER" node 1 'test -w /proc/sys/kernel/ns_last_pid' </dev/null && fail "the guard has killed pid $pid, which was no task any more"
+fi
 no_processes_left
 
 echo "--- worker and guard: nobody waits"
