@@ -35,7 +35,9 @@ PLUGIN_LDFLAGS = -shared -static-libstdc++ -static-libgcc -Wl,-z,relro,--as-need
                  -Wl,--version-script=spank/export.map $(LDFLAGS) $(SANITIZE)
 
 # ---- rooms -----------------------------------------------------------------------------------------------
-ROOMS := base spec slurm store launch rendezvous env
+ROOMS := base spec slurm store launch rendezvous topo env
+# Libraries that a room needs besides libc and libstdc++; --as-needed drops those that a program does not.
+LIBS_topo := -lhwloc -libverbs -lexpat
 # What each room may use, nearest first (design: arrows run one way). Also the link order.
 USES_base :=
 USES_spec := base
@@ -43,6 +45,7 @@ USES_slurm := base
 USES_store := base
 USES_launch := spec base
 USES_rendezvous := store slurm spec base
+USES_topo := base
 USES_env := slurm spec base
 
 room_lib = $(BUILD)/lib$(1)-room.a
@@ -57,7 +60,7 @@ $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 HELPER_SOURCES := $(filter-out helper/stage%.cc,$(sort $(wildcard helper/*.cc)))
 STAGE_SOURCES := $(sort $(wildcard helper/stage*.cc))
 SPANK_SOURCES := $(filter-out spank/launch_%.cc,$(sort $(wildcard spank/*.cc))) spank/launch_$(SPANK_LAUNCH).cc
-HELPER_ROOMS := $(foreach room,env rendezvous launch store slurm spec base,$(call room_lib,$(room)))
+HELPER_ROOMS := $(foreach room,env rendezvous topo launch store slurm spec base,$(call room_lib,$(room)))
 PLUGIN_ROOMS := $(foreach room,launch slurm spec base,$(call room_lib,$(room)))
 
 all: $(BUILD)/distinit $(BUILD)/distinit-stage $(BUILD)/distinit.so
@@ -73,7 +76,7 @@ $(call objects,spank/hooks.cc): EXTRA_CXXFLAGS = -fvisibility=hidden
 
 $(BUILD)/distinit: $(call objects,$(HELPER_SOURCES)) $(HELPER_ROOMS)
 	@echo "  LD  $@"
-	$(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(HELPER_ROOMS) -lfmt -lsodium
+	$(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(HELPER_ROOMS) -lfmt -lsodium $(LIBS_topo)
 
 # Static: it runs inside containers that have neither our files nor our libc. Never sanitized: asan has no
 # static runtime.
@@ -99,7 +102,7 @@ $(BUILD)/tests/unit-$(1): $(call objects,$(sort $(wildcard tests/unit/$(1)/*.cc)
     $(foreach room,$(1) $(USES_$(1)),$(call room_lib,$(room)))
 	@mkdir -p $$(@D)
 	@echo "  LD  $$@"
-	$$(Q)$$(CXX) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -lsodium -lpthread
+	$$(Q)$$(CXX) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -lsodium $(LIBS_$(1)) -lpthread
 endef
 $(foreach room,$(ROOMS),$(eval $(call unit_rules,$(room))))
 

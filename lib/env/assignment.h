@@ -4,7 +4,7 @@
 // value could be right; a value inherited from an outer distinit step is not the user's.
 
 #include "lib/base/environment.h"
-#include "lib/spec/layout.h"
+#include "lib/base/finding.h"
 
 #include <optional>
 #include <string>

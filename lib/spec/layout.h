@@ -2,6 +2,7 @@
 #pragma once
 // Which rank is on which node, and what that means for the mesh.
 
+#include "lib/base/finding.h"
 #include "lib/spec/mesh.h"
 
 #include <string>
@@ -28,14 +29,6 @@ struct Layout {
 /// kLayout unless the nodes' ranks are exactly 0 … world_size-1, each once. The error names the
 /// first rank that is missing or there twice, and its nodes.
 Status check_layout(const Layout& layout, int world_size);
-
-/// Something that works but not as well as it could; `hint` says which option cures it.
-struct Finding {
-  std::string what;
-  std::string hint;
-
-  bool operator==(const Finding&) const = default;
-};
 
 /// tp groups and expert groups (ep, etp) that leave a node although another placement on the same
 /// nodes would keep all groups of that type in one: names the first such group and its nodes,
