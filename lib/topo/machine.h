@@ -126,7 +126,8 @@ struct Machine {
 
 /// "mlx5_0:1".
 std::string port_name(const Hca& hca);
-/// The locality of a GPU or HCA; that of the whole machine where it is not in the tree.
+/// The locality of a GPU or HCA; that of the whole machine where it is not in the tree or the tree
+/// does not say.
 Locality locality_of(const Machine& machine, int pci_node);
 /// The one NUMA node of a locality; -1 when it has several or none.
 int single_numa(const Locality& locality);

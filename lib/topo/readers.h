@@ -43,8 +43,9 @@ void read_gpu_facts(const SystemRoots& roots, Machine& machine);
 /// (ENOSYS is no error).
 Result<std::set<std::string>> list_verbs_devices();
 
-/// Numbers the GPUs by bus order (partitions by their order) unless each has its vendor's number,
-/// and sorts GPUs and HCAs as machine.h says. Every reader ends with it.
+/// Numbers the GPUs by bus order (partitions by their order) unless each has its vendor's number
+/// (an `index` of -1, or the same one twice, is none), and sorts GPUs, HCAs (those without PCI
+/// address last), NUMA nodes and packages as machine.h says. Every reader ends with it.
 void finish_machine(Machine& machine);
 
 }  // namespace distinit
