@@ -164,8 +164,20 @@ void Member::on_found(const std::shared_ptr<FrameLink>& link, const SocketAddres
                           address.host(), format_spec(setup_.spec), setup_.version}));
   if (failed_) {
     link_->send(encode(AgentMessage::kFailed, *failed_));
-  } else if (!present_.empty()) {
+    return;
+  }
+  if (found_) {
+    link_->send(encode(*found_));
+  }
+  if (!present_.empty()) {
     link_->send(encode(AgentMessage::kPresent, present_));
+  }
+}
+
+void Member::node_found(const NodeReport& report) {
+  found_ = report;
+  if (link_) {
+    link_->send(encode(report));
   }
 }
 

@@ -20,6 +20,7 @@ class Member : public Rendezvous {
          RendezvousEvents events, std::optional<Error> crashed = {});
   ~Member() override;
 
+  void node_found(const NodeReport& report) override;
   void ranks_present(const std::vector<int>& ranks) override;
   void fail(const Error& error) override;
   void report(const Error& error, std::function<void()> printed) override;
@@ -52,6 +53,7 @@ class Member : public Rendezvous {
   std::unique_ptr<Seeker> prober_;
   std::shared_ptr<FrameLink> link_;
   SocketAddress root_;
+  std::optional<NodeReport> found_;
   std::vector<int> present_;
   std::optional<Error> crashed_;
   std::optional<Error> failed_;

@@ -110,6 +110,33 @@ Result<VouchAnswer> decode_vouch_answer(std::string_view message) {
   return finish(reader, std::move(answer));
 }
 
+std::string encode(const NodeReport& report) {
+  WireWriter writer = start(AgentMessage::kFound);
+  writer.put_text(report.node);
+  writer.put_text(report.fabric);
+  writer.put_u8(report.knows_fabric ? 1 : 0);
+  std::vector<std::string> texts;
+  for (const Finding& finding : report.findings) {
+    texts.push_back(finding.what);
+    texts.push_back(finding.hint);
+  }
+  writer.put_texts(texts);
+  return make_frame(writer.take());
+}
+
+Result<NodeReport> decode_node_report(std::string_view message) {
+  WireReader reader = content(message);
+  NodeReport report;
+  report.node = reader.get_text();
+  report.fabric = reader.get_text();
+  report.knows_fabric = reader.get_u8() == 1;
+  const std::vector<std::string> texts = reader.get_texts();
+  for (size_t i = 0; i + 1 < texts.size(); i += 2) {
+    report.findings.push_back(Finding{texts[i], texts[i + 1]});
+  }
+  return finish(reader, std::move(report));
+}
+
 std::string encode(AgentMessage kind, const Error& error) {
   WireWriter writer = start(kind);
   writer.put_u32(static_cast<uint32_t>(error.code));

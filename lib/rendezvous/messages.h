@@ -3,6 +3,7 @@
 // What agents say to each other after the handshake: frames whose first byte is the kind.
 
 #include "lib/base/result.h"
+#include "lib/rendezvous/node_report.h"
 
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ enum class AgentMessage : uint8_t {
   kReported,  ///< root: printed, or printed before
   kEnding,    ///< root: rank 0's program has ended; my end is no failure from now on
   kDone,      ///< member: all my tasks have ended
+  kFound,     ///< member, before its last kPresent: what it has found out about its node
   kCrashed,   ///< guard of a member, instead of kJoin: its agent is gone, for this reason
 };
 
@@ -75,6 +77,7 @@ std::string encode(const Join& join);
 std::string encode(const Release& release);
 std::string encode(const VouchQuestion& question);
 std::string encode(const VouchAnswer& answer);
+std::string encode(const NodeReport& report);
 /// kFailed, kReport or kCrashed.
 std::string encode(AgentMessage kind, const Error& error);
 /// kPresent.
@@ -91,6 +94,7 @@ Result<Join> decode_join(std::string_view message);
 Result<Release> decode_release(std::string_view message);
 Result<VouchQuestion> decode_vouch_question(std::string_view message);
 Result<VouchAnswer> decode_vouch_answer(std::string_view message);
+Result<NodeReport> decode_node_report(std::string_view message);
 /// nullopt when it is not such a message.
 std::optional<Error> decode_error(std::string_view message);
 Result<std::vector<int>> decode_ranks(std::string_view message);

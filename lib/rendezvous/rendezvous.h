@@ -46,6 +46,9 @@ class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
 
+  /// What this node has found out about itself: told by the root, once for all nodes that say the
+  /// same, when the step is released. Before the last ranks_present, or never.
+  virtual void node_found(const NodeReport& report) = 0;
   /// All of this node's ranks that have been ready so far.
   virtual void ranks_present(const std::vector<int>& ranks) = 0;
   /// Something on this node ends the step. Printed once, by the root where it can be reached.

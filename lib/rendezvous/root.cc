@@ -169,6 +169,10 @@ Status Root::serve() {
   return Ok{};
 }
 
+void Root::node_found(const NodeReport& report) {
+  reports_[setup_.facts.group_rank] = report;
+}
+
 void Root::ranks_present(const std::vector<int>& ranks) {
   roster_.present(setup_.facts.group_rank, ranks);
   check_complete();
@@ -205,6 +209,9 @@ void Root::release(const std::string& master_addr) {
 
 void Root::report_layout() const {
   for (const Finding& finding : check_locality(setup_.mesh, roster_.layout())) {
+    log_.warn(finding.what, finding.hint);
+  }
+  for (const Finding& finding : merge_reports(reports_)) {
     log_.warn(finding.what, finding.hint);
   }
 }

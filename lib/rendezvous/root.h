@@ -24,6 +24,7 @@ class Root : public Rendezvous {
                                               RendezvousSetup setup, RendezvousEvents events);
   ~Root() override;
 
+  void node_found(const NodeReport& report) override;
   void ranks_present(const std::vector<int>& ranks) override;
   void fail(const Error& error) override;
   void report(const Error& error, std::function<void()> printed) override;
@@ -102,6 +103,7 @@ class Root : public Rendezvous {
   int refusals_ = 0;
   std::vector<std::string> candidates_;  // for MASTER_ADDR, best first
   std::string candidate_;                // being probed
+  std::map<int, NodeReport> reports_;    // by group rank
   PrintOnce printed_;
   std::optional<int> abort_status_;  // decided, and not yet told to our own tasks
   bool choosing_ = false;

@@ -73,6 +73,11 @@ void Root::on_message(const std::shared_ptr<Peer>& peer, const std::string& mess
         check_complete();
       }
       break;
+    case AgentMessage::kFound:
+      if (auto report = decode_node_report(message)) {
+        reports_[peer->group_rank] = std::move(*report);
+      }
+      break;
     case AgentMessage::kFailed:
       on_failed(message);
       break;

@@ -392,3 +392,23 @@ Test(meeting, holds_a_port_for_rank_0s_own_store) {
   const auto program = listen_on("", root.release->master_port);
   cr_assert(program.has_value(), "%s", program ? "" : program.error().what.c_str());
 }
+
+Test(meeting, what_nodes_found_is_told_once_at_the_release) {
+  Meeting meeting;
+  Node& root = meeting.add_root(make_setup(2, 1, 0));
+  Node& member = meeting.add_member(make_setup(2, 1, 1));
+  const Finding both{"9 ranks share 8 GPUs", "start fewer"};
+  // Before the member has met the root.
+  member.rendezvous->node_found(NodeReport{"n2", "mlx5_0:1", {both}, true});
+  member.rendezvous->ranks_present({1});
+  root.rendezvous->node_found(NodeReport{"n1", "mlx5_0:1,mlx5_1:1", {both}, true});
+  root.rendezvous->ranks_present({0});
+  cr_assert(meeting.run_until([&] { return root.release && member.release; }));
+  const std::string text = meeting.file.text();
+  cr_assert_neq(
+      text.find("distinit: warning: n1, n2: 9 ranks share 8 GPUs\ndistinit: hint: start fewer\n"
+                "distinit: warning: usable HCAs differ between nodes: mlx5_0:1,mlx5_1:1 on n1; "
+                "mlx5_0:1 on n2\n"),
+      std::string::npos, "%s", text.c_str());
+  cr_assert_eq(text.find("share"), text.rfind("share"));
+}

@@ -82,3 +82,10 @@ Test(messages, count_of_ranks_allocates_nothing_by_itself) {
   const std::string message("\x02\xff\xff\xff\xff", 5);
   cr_assert_not(decode_ranks(message).has_value());
 }
+
+Test(messages, node_reports_survive_the_wire) {
+  const NodeReport report{"n2", "mlx5_0:1", {{"what", "hint"}, {"other", ""}}, true};
+  const std::string message = content(encode(report));
+  cr_assert(decode_node_report(message).value() == report);
+  expect_exact(message, [](const std::string& m) { return decode_node_report(m).has_value(); });
+}
