@@ -18,7 +18,8 @@ namespace {
 // A node has some hundred; NCCL itself refuses more than a few thousand.
 constexpr int kMostPci = 4096;
 constexpr int kMostCpus = 1024;
-constexpr size_t kMostHcas = 4096;
+constexpr size_t kMostGpus = 1024;
+constexpr size_t kMostHcas = 1024;
 constexpr size_t kMostInList = 1 << 14;  // bytes of an affinity or of a merged name
 
 enum class Element { kSystem, kCpu, kPci, kNic, kOther };
@@ -27,6 +28,7 @@ struct Open {
   Element element = Element::kOther;
   int node = -1;         ///< into Machine::pci: its own, or the one it belongs to
   int gpus = 0;          ///< <gpu> in a <pci>
+  size_t first_gpu = 0;  ///< of them, in Machine::gpus
   bool has_nic = false;  ///< <nic> in a <pci>
   bool has_net = false;  ///< <net> in the <nic> of a <pci>
 };
@@ -152,7 +154,7 @@ class Reader {
   Error error_here(std::string_view what) const {
     return Error{
         ErrorCode::kTopology,
-        concat(source_, ", line ", XML_GetCurrentLineNumber(parser_.get()), ": ", what),
+        concat(source_, ": line ", XML_GetCurrentLineNumber(parser_.get()), ": ", what),
         "let NCCL write the file anew (NCCL_TOPO_DUMP_FILE), or take an XML export of hwloc"};
   }
 
@@ -297,8 +299,13 @@ class Reader {
     const auto number = parse_number(dev, 0, 65535);
     gpu.index = number ? static_cast<int>(*number) : -1;
     gpu.name = number ? concat("gpu", *number) : std::string();
-    if (pci.gpus == 1) {
-      machine_.gpus.back().partition = 0;
+    if (machine_.gpus.size() == kMostGpus) {
+      return fail(concat("more than ", kMostGpus, " GPUs"));
+    }
+    if (pci.gpus == 0) {
+      pci.first_gpu = machine_.gpus.size();
+    } else {
+      machine_.gpus[pci.first_gpu].partition = 0;
     }
     gpu.partition = pci.gpus == 0 ? -1 : pci.gpus;
     ++pci.gpus;

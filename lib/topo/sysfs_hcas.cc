@@ -132,6 +132,9 @@ Hca read_device(const std::string& folder, const std::string& name, const PciInd
 
 void read_verbs_device(const std::string& folder, const std::string& name, const PciIndex& tree,
                        std::vector<Hca>& out) {
+  if (list_folder(folder).empty()) {
+    return;
+  }
   Hca hca = read_device(folder, name, tree);
   std::vector<int> ports = list_numbers(folder + "/ports", "");
   if (ports.empty()) {
