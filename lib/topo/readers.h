@@ -16,9 +16,12 @@ namespace distinit {
 
 /// hwloc_machine.cc. `xml` is a whole export that check_xml has passed. HCAs and their port states
 /// come from OpenFabrics objects, Slingshot from Net objects on vendor 17db, GPUs by PCI class and
-/// vendor with the vendors' objects (nvml0, rsmi3, cuda0) where the export has them.
+/// vendor with the vendors' objects (nvml0, rsmi3, cuda0) where the export has them. Read by us
+/// (hwloc_tree.h): hwloc's reader aborts on files that contradict themselves.
 Result<Machine> machine_from_hwloc_xml(const std::string& xml, const std::string& source);
-/// hwloc_machine.cc. The running machine, or a recorded tree (HWLOC_FSROOT) where roots are given.
+/// hwloc_machine.cc. The running machine, or a recorded tree (HWLOC_FSROOT) where roots are given:
+/// the folders sys and proc of one folder. Sets HWLOC_… variables while it runs where they are not
+/// as wanted, so no other thread may call setenv(3) meanwhile.
 Result<Machine> machine_from_hwloc(const SystemRoots& roots);
 
 /// nccl_xml.cc. `xml` has passed check_xml.
