@@ -85,6 +85,10 @@ Status check_not_an_option(std::string_view item) {
   const size_t end = std::min(item.find_first_not_of("abcdefghijklmnopqrstuvwxyz_."), item.size());
   const std::string_view word = item.substr(0, end);
   for (const OptionHelp& option : option_helps()) {
+    if (item.starts_with("nccl.") && is_key_of(option, item)) {
+      return spec_error(concat("option '", abbreviate(item), "' needs '=' and a value"),
+                        concat("for example ", abbreviate(item), '=', option.example));
+    }
     const bool misspelt = word.size() >= 5 && edit_distance(word, option.key) == 1;
     if (word == option.key || (misspelt && !is_known(word))) {
       const std::string_view rest = item.substr(end);

@@ -5,6 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/spec/dimensions.h"
 #include "lib/spec/group_names.h"
+#include "lib/spec/placement_options.h"
 
 #include <net/if.h>
 #include <algorithm>
@@ -87,6 +88,14 @@ bool is_groups(std::string_view value) {
   return parse_group_names(value).has_value();
 }
 
+bool is_bind(std::string_view value) {
+  return parse_bind(value).has_value();
+}
+
+bool is_variable_value(std::string_view value) {
+  return !value.empty();
+}
+
 constexpr std::string_view kLimitWanted = "'max' or a number with an optional K, M or G";
 
 constexpr OptionRule kRules[] = {
@@ -131,6 +140,20 @@ constexpr OptionRule kRules[] = {
     {{"expert.tp", "SIZE", "expert layers: tensor parallel size (default: tp)", "1"},
      is_dimension_size,
      "a size from 1 to 1000000"},
+    {{"bind", "PART[+PART]|all|none", "what is bound: cpu, gpu, hca, memory", "cpu+gpu+hca"},
+     is_bind,
+     "parts such as cpu+gpu"},
+    {{"topology", "PATH", "the machine from an XML file; %n is the node's name",
+      "/etc/distinit/%n.xml"},
+     is_topology_path,
+     "an absolute path, with '%' only in %n"},
+    {{"hca.skip", "NAME[+NAME]", "HCAs, or ports of them (NAME:PORT), to leave out",
+      "mlx5_bond_0+mlx5_2:1"},
+     is_hca_list,
+     "a list of HCAs or ports such as mlx5_bond_0+mlx5_2:1"},
+    {{"nccl.NAME", "VALUE", "NCCL_NAME of the programs, '+' for ','; a user's own wins", "3"},
+     is_variable_value,
+     "a value"},
 };
 
 /// The same table without the functions, for others to read.
@@ -152,15 +175,37 @@ std::string_view nearest_value(const OptionHelp& help, std::string_view value) {
                                                         : nearest(value, split(help.value, '|'));
 }
 
-Error bad_value(const OptionRule& rule, std::string_view value) {
+Error bad_value(const OptionRule& rule, std::string_view key, std::string_view value) {
   const std::string_view near = nearest_value(rule.help, value);
   const std::string_view offered = near.empty() ? rule.help.example : near;
-  return Error{
-      ErrorCode::kSpec,
-      concat("bad value in '", rule.help.key, '=', abbreviate(value), "': not ", rule.wanted),
-      near.empty() ? concat("for example ", rule.help.key, '=', offered)
-                   : concat("did you mean '", rule.help.key, '=', offered, "'?"),
-      0};
+  return Error{ErrorCode::kSpec,
+               concat("bad value in '", key, '=', abbreviate(value), "': not ", rule.wanted),
+               near.empty() ? concat("for example ", key, '=', offered)
+                            : concat("did you mean '", key, '=', offered, "'?"),
+               0};
+}
+
+constexpr std::string_view kFreeName = ".NAME";
+
+bool is_free(const OptionHelp& help) {
+  return help.key.ends_with(kFreeName);
+}
+
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return out;
+}
+
+/// The key of an NCCL variable that was meant by "nccl.ib_sl", "ncl.IB_SL" or "NCCL_IB_SL"; empty
+/// where none was.
+std::string meant_nccl_key(std::string_view key) {
+  const size_t end = std::min(key.find_first_of("._"), key.size());
+  const std::string name = upper_case(key.substr(std::min(end + 1, key.size())));
+  const bool near = edit_distance(upper_case(key.substr(0, end)), "NCCL") <= 1;
+  return near && is_variable_name(name) ? concat(kNcclPrefix, name) : "";
 }
 
 bool is_known_dimension(std::string_view name) {
@@ -179,10 +224,16 @@ Error unknown_key(std::string_view key, std::string_view value) {
         "experts share pp with the other layers and their dp follows: use expert.ep and expert.tp";
     return error;
   }
+  if (const std::string meant = meant_nccl_key(key); !meant.empty()) {
+    error.hint = concat("did you mean '", abbreviate(meant), '=', abbreviate(value), "'?");
+    return error;
+  }
   std::vector<std::string_view> known;
   std::string all;
   for (const OptionRule& rule : kRules) {
-    known.push_back(rule.help.key);
+    if (!is_free(rule.help)) {
+      known.push_back(rule.help.key);
+    }
     all += concat(all.empty() ? "" : ", ", rule.help.key);
   }
   const std::string_view near = nearest(key, known);
@@ -204,19 +255,30 @@ std::span<const OptionHelp> option_helps() {
   return kHelps.helps;
 }
 
+bool is_key_of(const OptionHelp& help, std::string_view key) {
+  if (!is_free(help)) {
+    return key == help.key;
+  }
+  const std::string_view prefix = help.key.substr(0, help.key.size() - kFreeName.size() + 1);
+  return key.starts_with(prefix) && is_variable_name(key.substr(prefix.size()));
+}
+
 Status check_option(std::string_view key, std::string_view value) {
   for (const OptionRule& rule : kRules) {
-    if (rule.help.key != key) {
+    if (!is_key_of(rule.help, key)) {
       continue;
     }
     if (rule.is_valid(value)) {
       return Ok{};
     }
-    // The parser of groups has more to say than the table.
+    // These parsers have more to say than the table.
     if (key == "groups") {
       return parse_group_names(value).error();
     }
-    return bad_value(rule, value);
+    if (key == "bind") {
+      return parse_bind(value).error();
+    }
+    return bad_value(rule, key, value);
   }
   return unknown_key(key, value);
 }

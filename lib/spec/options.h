@@ -13,6 +13,8 @@ namespace distinit {
 
 /// One option as a user reads about it.
 struct OptionHelp {
+  /// A key that ends in ".NAME" stands for all keys with a name of upper-case letters, digits and
+  /// '_' in that place.
   std::string_view key;
   std::string_view value;    ///< the form of its value: "SECONDS", "agent|rank0"
   std::string_view summary;  ///< one line, no full stop
@@ -25,6 +27,9 @@ std::span<const OptionHelp> option_helps();
 /// Ok when `key` is known and `value` is valid for it; the kSpec error names both and the nearest
 /// right spelling.
 Status check_option(std::string_view key, std::string_view value);
+
+/// True where `key` is the option's, or one of those that it stands for.
+bool is_key_of(const OptionHelp& help, std::string_view key);
 
 /// Bytes of a `limit.` value: "max" is UINT64_MAX, else a number with an optional K, M or G (powers
 /// of 1024). nullopt for anything else.

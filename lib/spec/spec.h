@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <stdint.h>
@@ -65,6 +66,16 @@ struct LimitOption {
   bool operator==(const LimitOption&) const = default;
 };
 
+/// What of a task is bound to its share of the node.
+struct BindOption {
+  bool cpu = true;
+  bool gpu = true;
+  bool hca = true;
+  bool memory = false;
+
+  bool operator==(const BindOption&) const = default;
+};
+
 /// The options with their types and defaults; times in seconds.
 struct Options {
   int port = 0;          ///< `port=N`: the store's port; 0: reserved ports, else the sequence
@@ -79,6 +90,11 @@ struct Options {
   std::string
       interface;  ///< `interface=NAME`: MASTER_ADDR is that interface's address on rank 0's node
   std::vector<LimitOption> limits;  ///< `limit.nofile=max`, `limit.memlock=BYTES`, …
+  BindOption bind;                  ///< `bind=cpu+hca`, `bind=all`, `bind=none`
+  std::string topology;  ///< `topology=PATH`: the machine's XML, absolute; %n is the node's name
+  std::vector<std::string> skipped_hcas;  ///< `hca.skip=mlx5_2+mlx5_3:1`: HCAs, or ports of them
+  /// `nccl.IB_SL=3`: {"IB_SL", "3"}, by name; a '+' in the value is a ',' here.
+  std::vector<std::pair<std::string, std::string>> nccl;
 
   bool operator==(const Options&) const = default;
 };

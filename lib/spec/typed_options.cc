@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/text.h"
 #include "lib/spec/options.h"
+#include "lib/spec/placement_options.h"
 #include "lib/spec/spec.h"
+
+#include <algorithm>
 
 #include <limits.h>
 
@@ -24,6 +27,25 @@ class OptionReader {
  private:
   const std::map<std::string, std::string, std::less<>>& options_;
 };
+
+void read_placement(const Spec& spec, const OptionReader& reader, Options& options) {
+  if (const auto bind = parse_bind(reader.text("bind"))) {
+    options.bind = *bind;
+  }
+  options.topology = reader.text("topology");
+  if (const std::string_view skipped = reader.text("hca.skip"); !skipped.empty()) {
+    for (const std::string_view name : split(skipped, '+')) {
+      options.skipped_hcas.emplace_back(name);
+    }
+  }
+  for (const auto& [key, value] : spec.options) {
+    if (key.starts_with(kNcclPrefix)) {
+      std::string listed = value;
+      std::replace(listed.begin(), listed.end(), '+', ',');
+      options.nccl.emplace_back(key.substr(kNcclPrefix.size()), std::move(listed));
+    }
+  }
+}
 
 }  // namespace
 
@@ -53,6 +75,7 @@ Options typed_options(const Spec& spec) {
       options.limits.push_back({key.substr(6), *limit});
     }
   }
+  read_placement(spec, reader, options);
   return options;
 }
 

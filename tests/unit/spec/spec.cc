@@ -126,7 +126,7 @@ Test(spec, refuses_what_is_no_item) {
       {"=3", "unknown option '' in '=3'",
        "the options are port, ports, timeout, linger, torch.store, address, address.template, "
        "interface, limit.nofile, limit.memlock, limit.stack, limit.core, groups, expert.ep, "
-       "expert.tp"},
+       "expert.tp, bind, topology, hca.skip, nccl.NAME"},
   });
   cr_assert(!parse_spec(std::string_view("tp2\0,dp2", 8)).has_value());
   cr_assert(
@@ -211,7 +211,27 @@ Test(spec, refuses_values_out_of_bounds) {
                            "groups=tp-dp+",
                            "groups=tp-tp",
                            "groups=tp-dp+dp-tp",
-                           "groups=TP-dp"}) {
+                           "groups=TP-dp",
+                           "bind=",
+                           "bind=cpu+",
+                           "bind=gpus",
+                           "bind=cpu+cpu",
+                           "bind=all+cpu",
+                           "bind=cpu+none",
+                           "topology=",
+                           "topology=node.xml",
+                           "topology=/etc/%h.xml",
+                           "topology=/etc/100%",
+                           "hca.skip=",
+                           "hca.skip=mlx5_0+",
+                           "hca.skip=mlx5_0:0",
+                           "hca.skip=mlx5_0:256",
+                           "hca.skip=mlx5_0:x",
+                           "hca.skip=:1",
+                           "hca.skip=a/b",
+                           "nccl.IB_SL=",
+                           "nccl.=1",
+                           "nccl.IB-SL=1"}) {
     const Error error = error_of(item);
     cr_assert(!error.what.empty() && !error.hint.empty(), "%s", item);
     const std::string_view key = std::string_view(item).substr(0, std::string_view(item).find('='));
@@ -220,12 +240,36 @@ Test(spec, refuses_values_out_of_bounds) {
 }
 
 Test(spec, takes_values_at_their_bounds) {
-  for (const char* item :
-       {"port=1", "port=65535", "ports=1-65535", "ports=7-7", "timeout=1", "timeout=86400",
-        "linger=0", "linger=86400", "torch.store=agent", "address=name", "address.template=%n",
-        "address.template=%n.ib.example.org", "interface=abcdefghijklmno", "limit.core=0",
-        "limit.nofile=1048576", "limit.memlock=64G", "limit.core=8589934591G",
-        "expert.ep=1000000"}) {
+  for (const char* item : {"port=1",
+                           "port=65535",
+                           "ports=1-65535",
+                           "ports=7-7",
+                           "timeout=1",
+                           "timeout=86400",
+                           "linger=0",
+                           "linger=86400",
+                           "torch.store=agent",
+                           "address=name",
+                           "address.template=%n",
+                           "address.template=%n.ib.example.org",
+                           "interface=abcdefghijklmno",
+                           "limit.core=0",
+                           "limit.nofile=1048576",
+                           "limit.memlock=64G",
+                           "limit.core=8589934591G",
+                           "expert.ep=1000000",
+                           "bind=all",
+                           "bind=none",
+                           "bind=memory",
+                           "bind=memory+hca+gpu+cpu",
+                           "topology=/x",
+                           "topology=/t/%n/%n.xml",
+                           "hca.skip=mlx5_0",
+                           "hca.skip=mlx5_0:1+rocep1s0f0:255",
+                           "hca.skip=nic@0000:18:00.0",
+                           "nccl.DEBUG=INFO",
+                           "nccl.IB_HCA==mlx5_0:1+mlx5_1:1",
+                           "nccl.P2P_LEVEL=^%&/"}) {
     const std::string_view text = item;
     const Spec spec = spec_of(text);
     const size_t at = text.find('=');
@@ -239,7 +283,43 @@ Test(spec, every_option_has_a_valid_example) {
               std::string(help.key).c_str());
     cr_assert(!help.summary.empty() && !help.value.empty());
   }
-  cr_assert(option_helps().size() == 15);
+  cr_assert(option_helps().size() == 19);
+}
+
+Test(spec, names_the_wrong_part_of_bind) {
+  expect_refusals({
+      {"bind=cpu+gpus", "unknown part 'gpus' in 'bind=cpu+gpus'", "did you mean 'gpu'?"},
+      {"bind=mem+memry", "unknown part 'mem' in 'bind=mem+memry'",
+       "bind is all, none, or parts out of cpu+gpu+hca+memory"},
+      {"bind=memry", "unknown part 'memry' in 'bind=memry'", "did you mean 'memory'?"},
+      {"bind=non", "unknown part 'non' in 'bind=non'", "did you mean 'none'?"},
+      {"bind=hca+cpu+hca", "part 'hca' stands twice in 'bind=hca+cpu+hca'", "name each part once"},
+      {"bind=all+cpu", "'all' stands beside other parts in 'bind=all+cpu'",
+       "bind is all, none, or parts out of cpu+gpu+hca+memory"},
+      {"bind", "option 'bind' needs '=' and a value", "did you mean 'bind=cpu+gpu+hca'?"},
+  });
+}
+
+Test(spec, finds_the_nccl_variable_that_was_meant) {
+  expect_refusals({
+      {"nccl.ib_sl=3", "unknown option 'nccl.ib_sl' in 'nccl.ib_sl=3'",
+       "did you mean 'nccl.IB_SL=3'?"},
+      {"ncl.IB_SL=3", "unknown option 'ncl.IB_SL' in 'ncl.IB_SL=3'",
+       "did you mean 'nccl.IB_SL=3'?"},
+      {"NCCL_IB_SL=3", "unknown option 'NCCL_IB_SL' in 'NCCL_IB_SL=3'",
+       "did you mean 'nccl.IB_SL=3'?"},
+      {"nccl.IB_SL3", "option 'nccl.IB_SL3' needs '=' and a value", "for example nccl.IB_SL3=3"},
+      {"nccl.IB_SL=", "bad value in 'nccl.IB_SL=': not a value", "for example nccl.IB_SL=3"},
+      {"topolgy=/x", "unknown option 'topolgy' in 'topolgy=/x'", "did you mean 'topology=/x'?"},
+      {"hca_skip=mlx5_0", "unknown option 'hca_skip' in 'hca_skip=mlx5_0'",
+       "did you mean 'hca.skip=mlx5_0'?"},
+  });
+}
+
+Test(spec, merges_nccl_settings_by_name) {
+  const Spec merged = merge_specs(spec_of("nccl.IB_SL=3,nccl.IB_TC=160"), spec_of("nccl.IB_SL=5"));
+  cr_assert(merged == spec_of("nccl.IB_SL=5,nccl.IB_TC=160"));
+  cr_assert(spec_of(format_spec(merged)) == merged);
 }
 
 Test(spec, refuses_groups_of_unknown_dimensions) {

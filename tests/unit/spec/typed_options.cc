@@ -32,6 +32,27 @@ Test(typed_options, take_each_value) {
   cr_assert(typed_options(*spec) == expected);
 }
 
+Test(typed_options, bind_what_is_named_and_nothing_else) {
+  const auto bind = [](const char* text) { return typed_options(*parse_spec(text)).bind; };
+  cr_assert(bind("dp") == (BindOption{true, true, true, false}));
+  cr_assert(bind("bind=cpu") == (BindOption{true, false, false, false}));
+  cr_assert(bind("bind=hca+gpu") == (BindOption{false, true, true, false}));
+  cr_assert(bind("bind=memory") == (BindOption{false, false, false, true}));
+  cr_assert(bind("bind=all") == (BindOption{true, true, true, true}));
+  cr_assert(bind("bind=none") == (BindOption{false, false, false, false}));
+}
+
+Test(typed_options, take_the_options_of_the_nodes_topology) {
+  const Options options = typed_options(
+      *parse_spec("topology=/etc/distinit/%n.xml,hca.skip=mlx5_bond_0+mlx5_2:1,nccl.IB_SL=3,"
+                  "nccl.IB_HCA==mlx5_0:1+mlx5_1:1"));
+  cr_assert(options.topology == "/etc/distinit/%n.xml");
+  cr_assert(options.skipped_hcas == (std::vector<std::string>{"mlx5_bond_0", "mlx5_2:1"}));
+  const std::vector<std::pair<std::string, std::string>> nccl = {{"IB_HCA", "=mlx5_0:1,mlx5_1:1"},
+                                                                 {"IB_SL", "3"}};
+  cr_assert(options.nccl == nccl);
+}
+
 Test(typed_options, read_limits_with_units) {
   cr_assert(parse_limit("max") == UINT64_MAX);
   cr_assert(parse_limit("4096") == 4096u);
