@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper/stage_program.h"
 
+#include "helper/stage_binding.h"
 #include "lib/base/text.h"
 
 #include <algorithm>
@@ -70,6 +71,8 @@ Error explain(const std::string& name, const std::string& path, int exec_errno) 
 Error execute_program(const Go& go, char** argv) {
   apply_environment(go);
   apply_limits(go);
+  bind_to_cpus(go.cpus);
+  prefer_memory_of(go.memory_node);
   std::string name = go.program;
   if (name.empty() && argv[0] != nullptr) {
     name = argv[0];

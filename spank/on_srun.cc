@@ -36,6 +36,50 @@ bool is_multi_prog(const SpankHost& host, const Environment& environment) {
   return false;
 }
 
+/// The option has two names; srun takes both, and prefixes of them that --cpu-freq does not share.
+bool is_cpu_bind_option(std::string_view name) {
+  return (name.starts_with("--cpu-b") && std::string_view("--cpu-bind").starts_with(name)) ||
+         (name.starts_with("--cpu_") && std::string_view("--cpu_bind").starts_with(name));
+}
+
+/// False for a value that asks for a report alone.
+bool says_how_to_bind(std::string_view value) {
+  for (const std::string_view word : split(value, ',')) {
+    if (!word.empty() && word != "v" && word != "verbose" && word != "q" && word != "quiet") {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// SLURM_CPU_BIND as slurmstepd sets it in a task, with its parts beside it (Slurm
+/// src/common/env.c, setup_env): what an outer step, such as salloc's shell, was bound to.
+bool is_outer_steps(const Environment& environment, std::string_view value) {
+  const auto type = environment.get("SLURM_CPU_BIND_TYPE");
+  return type && value.find(*type) != std::string_view::npos &&
+         value.ends_with(environment.get_or("SLURM_CPU_BIND_LIST", ""));
+}
+
+bool has_users_cpu_bind(const SpankHost& host, const Environment& environment) {
+  const std::string from_variable = environment.get_or("SLURM_CPU_BIND", "");
+  if (says_how_to_bind(from_variable) && !is_outer_steps(environment, from_variable)) {
+    return true;
+  }
+  const auto words = host.command_options();
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const size_t equals = word.find('=');
+    if (!is_cpu_bind_option(word.substr(0, equals))) {
+      continue;
+    }
+    const std::string_view next = i + 1 < words.size() ? words[i + 1] : std::string_view();
+    if (says_how_to_bind(equals == std::string_view::npos ? next : word.substr(equals + 1))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Before srun has made a job of its own.
 bool is_in_allocation(const SpankHost& host, const Environment& environment) {
   if (environment.has("SLURM_JOB_ID")) {
@@ -105,7 +149,8 @@ int srun_options_known(SpankHost& host, PluginState& state) {
   // it calls local_user_init. What an outer step left is overwritten or removed.
   set_or_unset(host, kSpecVariable, format_spec(*spec));
   set_or_unset(host, kSecretVariable, *secret);
-  set_or_unset(host, kSiteVariable, state.plugstack.site);
+  set_or_unset(host, kCpuBindVariable,
+               has_users_cpu_bind(host, environment) ? std::string(kCpuBindUser) : "");
   for (const std::string_view name :
        {kStepVariable, kRootNodeVariable, kRootAddressVariable, kStartTimeVariable}) {
     host.unset_env(std::string(name));

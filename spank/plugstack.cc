@@ -64,16 +64,9 @@ std::string beside(const std::string& helper) {
 Plugstack read_plugstack(int argc, char** argv) {
   Plugstack plugstack;
   for (int i = 0; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const Status status = read_argument(argument, plugstack);
-    if (!status) {
-      if (!plugstack.error) {
-        plugstack.error = with_context(status.error(), "plugstack.conf");
-      }
-      continue;
-    }
-    if (!argument.starts_with("helper=") && !argument.starts_with("stage=")) {
-      plugstack.site += concat(plugstack.site.empty() ? "" : " ", argument);
+    const Status status = read_argument(argv[i], plugstack);
+    if (!status && !plugstack.error) {
+      plugstack.error = with_context(status.error(), "plugstack.conf");
     }
   }
   if (plugstack.stage.empty() && !plugstack.helper.empty()) {

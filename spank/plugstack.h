@@ -15,7 +15,6 @@ struct Plugstack {
   std::string helper;  ///< absolute path of `distinit` on the nodes; empty where not given
   std::string stage;   ///< of `distinit-stage`; beside the helper where not given
   Spec defaults;       ///< what spec= and the options say together, later over earlier
-  std::string site;    ///< all but helper= and stage=, as they stand, blanks between
   /// The first argument that is wrong. It matters to those only who use --distinit.
   std::optional<Error> error;
 };

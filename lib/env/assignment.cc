@@ -98,7 +98,7 @@ AppliedEnvironment apply_assignments(const std::vector<Assignment>& assignments,
   // The task may have others of these by the time they are applied, from a prolog or a container.
   for (const std::string_view name :
        {kDefaultSpecVariable, kSpecVariable, kSecretVariable, kStepVariable, kRootNodeVariable,
-        kRootAddressVariable, kStartTimeVariable, kSiteVariable, kOptionVariable}) {
+        kRootAddressVariable, kStartTimeVariable, kCpuBindVariable, kOptionVariable}) {
     if (std::find(out.unset.begin(), out.unset.end(), name) == out.unset.end()) {
       out.unset.emplace_back(name);
     }

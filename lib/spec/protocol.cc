@@ -91,6 +91,8 @@ std::string encode_go(const Go& go) {
     writer.put_u32(static_cast<uint32_t>(limit.resource));
     writer.put_u64(limit.value);
   }
+  writer.put_text(go.cpus);
+  writer.put_u32(static_cast<uint32_t>(go.memory_node));
   writer.put_u8(go.stay ? 1 : 0);
   writer.put_u32(go.linger_ms);
   writer.put_text(go.who);
@@ -110,6 +112,8 @@ Result<Go> decode_go(std::string_view message) {
     limit.value = reader.get_u64();
     go.limits.push_back(limit);
   }
+  go.cpus = reader.get_text();
+  go.memory_node = static_cast<int32_t>(reader.get_u32());
   go.stay = reader.get_u8() != 0;
   go.linger_ms = reader.get_u32();
   go.who = reader.get_text();

@@ -33,9 +33,9 @@ constexpr std::string_view kRootNodeVariable = "SLURM_DISTINIT_ROOT";
 constexpr std::string_view kRootAddressVariable = "SLURM_DISTINIT_ROOT_ADDR";
 /// CLOCK_REALTIME in nanoseconds when srun was about to launch; for the report of phases only.
 constexpr std::string_view kStartTimeVariable = "SLURM_DISTINIT_START_NS";
-/// Each "key=value" of plugstack.conf that the helper needs (all but helper= and stage=), blanks
-/// between.
-constexpr std::string_view kSiteVariable = "SLURM_DISTINIT_SITE";
+/// "user" where the user has said how CPUs are bound, by --cpu-bind or SLURM_CPU_BIND; else unset.
+constexpr std::string_view kCpuBindVariable = "SLURM_DISTINIT_CPU_BIND";
+constexpr std::string_view kCpuBindUser = "user";
 
 /// Slurm's own variable that carries our option from sbatch and salloc into the sruns inside.
 constexpr std::string_view kOptionVariable = "SLURM_SPANK__SLURM_SPANK_OPTION_distinit_distinit";
@@ -113,6 +113,10 @@ struct Go {
   std::vector<std::string> set;    ///< "NAME=value"
   std::vector<std::string> unset;  ///< names
   std::vector<LimitRequest> limits;
+  /// CPUs to run on, as a list ("0-3,8"), as far as the task may; empty: leave the mask.
+  std::string cpus;
+  /// NUMA node whose memory is preferred; -1: leave the policy.
+  int32_t memory_node = -1;
   /// Stay as the program's parent, and end only after kEnd, the agent's end, or `linger_ms` after
   /// the program's.
   bool stay = false;

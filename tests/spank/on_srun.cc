@@ -49,16 +49,24 @@ Test(on_srun, without_the_option_nothing_happens) {
 Test(on_srun, sets_the_variables_of_the_step) {
   FakeHost host = step_of(4);
   PluginState state;
-  state.plugstack.site = "spec=pp1 timeout=9";
   cr_assert(run_srun(host, state, "tp2,dp") == 0);
   cr_assert(value(host, kSpecVariable) == format_spec(*parse_spec("tp2,dp")));
   cr_assert(value(host, kStepVariable) == "42.3");
-  cr_assert(value(host, kSiteVariable) == "spec=pp1 timeout=9");
+  cr_assert(value(host, kCpuBindVariable) == "(unset)");
   cr_assert(value(host, kSecretVariable).size() == 64);
   cr_assert(value(host, kSecretVariable).find_first_not_of("0123456789abcdef") ==
             std::string::npos);
   cr_assert(value(host, kStartTimeVariable).size() == 19);
   cr_assert(host.errors.empty() && host.infos.empty());
+}
+
+Test(on_srun, the_sites_options_travel_in_the_spec) {
+  FakeHost host = step_of(4);
+  PluginState state;
+  state.plugstack.defaults = *parse_spec("nccl.IB_SL=3,hca.skip=mlx5_bond_0,timeout=9");
+  cr_assert(run_srun(host, state, "tp2,dp,nccl.IB_SL=5") == 0);
+  cr_assert(*parse_spec(value(host, kSpecVariable)) ==
+            *parse_spec("tp2,dp,nccl.IB_SL=5,hca.skip=mlx5_bond_0,timeout=9"));
 }
 
 Test(on_srun, every_step_has_its_own_secret) {
@@ -74,7 +82,7 @@ Test(on_srun, what_an_outer_step_left_is_overwritten_or_removed) {
   FakeHost host = step_of(2);
   for (const std::string_view name :
        {kSpecVariable, kSecretVariable, kStepVariable, kRootNodeVariable, kRootAddressVariable,
-        kStartTimeVariable, kSiteVariable}) {
+        kStartTimeVariable, kCpuBindVariable}) {
     host.variables.set(name, "outer");
   }
   PluginState state;
@@ -82,7 +90,7 @@ Test(on_srun, what_an_outer_step_left_is_overwritten_or_removed) {
   // No libslurm in this process: where rank 0 is can't be told.
   cr_assert(value(host, kRootNodeVariable) == "(unset)");
   cr_assert(value(host, kRootAddressVariable) == "(unset)");
-  cr_assert(value(host, kSiteVariable) == "(unset)");
+  cr_assert(value(host, kCpuBindVariable) == "(unset)");
   for (const auto& [name, content] : host.variables.values()) {
     cr_assert(content != "outer", "%s", name.c_str());
   }
@@ -166,6 +174,68 @@ Test(on_srun, multi_prog_is_refused_in_all_its_spellings) {
   host.variables.set("SLURM_MULTI_PROG", "");
   PluginState state;
   cr_assert(run_srun(host, state, "dp2") == -1);
+}
+
+Test(on_srun, tells_the_nodes_that_the_user_binds_cpus) {
+  const std::vector<std::string> users[] = {
+      {"srun", "--cpu-bind=cores"},
+      {"srun", "--cpu_bind=none"},
+      {"srun", "--cpu-bind", "none"},
+      {"srun", "--cpu-b=threads"},
+      {"srun", "--cpu_=rank"},
+      {"srun", "--cpu-bind=v,ldoms"},
+      {"srun", "--cpu-bind", "map_cpu:0,1"},
+      {"srun", "-n2", "--cpu-bind=quiet,mask_cpu:0x3"},
+  };
+  for (const auto& options : users) {
+    FakeHost host = step_of(2);
+    host.options = options;
+    PluginState state;
+    cr_assert(run_srun(host, state, "dp2") == 0);
+    cr_assert(value(host, kCpuBindVariable) == "user", "%s", options.back().c_str());
+  }
+  FakeHost host = step_of(2);
+  host.variables.set("SLURM_CPU_BIND", "none");
+  PluginState state;
+  cr_assert(run_srun(host, state, "dp2") == 0);
+  cr_assert(value(host, kCpuBindVariable) == "user");
+}
+
+Test(on_srun, takes_no_other_option_for_a_binding_of_cpus) {
+  const std::vector<std::string> others[] = {
+      {"srun", "--cpu-freq=high"},
+      {"srun", "--cpus-per-task=4"},
+      {"srun", "-c2"},
+      {"srun", "--cpu-bind=quiet"},
+      {"srun", "--cpu-bind", "verbose"},
+      {"srun", "--cpu-binding=none"},
+      {"srun", "--gpu-bind=none"},
+      {"srun", "--cpu-bind="},
+  };
+  for (const auto& options : others) {
+    FakeHost host = step_of(2);
+    host.options = options;
+    PluginState state;
+    cr_assert(run_srun(host, state, "dp2") == 0);
+    cr_assert(value(host, kCpuBindVariable) == "(unset)", "%s", options.back().c_str());
+  }
+}
+
+Test(on_srun, an_outer_steps_binding_is_not_the_users) {
+  FakeHost host = step_of(2);
+  host.variables.set("SLURM_CPU_BIND", "quiet,mask_cpu:0x00000003");
+  host.variables.set("SLURM_CPU_BIND_VERBOSE", "quiet");
+  host.variables.set("SLURM_CPU_BIND_TYPE", "mask_cpu:");
+  host.variables.set("SLURM_CPU_BIND_LIST", "0x00000003");
+  host.variables.set(kCpuBindVariable, "user");
+  PluginState state;
+  cr_assert(run_srun(host, state, "dp2") == 0);
+  cr_assert(value(host, kCpuBindVariable) == "(unset)");
+  // Inside that step the user has said something else.
+  host.variables.set("SLURM_CPU_BIND", "none");
+  PluginState again;
+  cr_assert(run_srun(host, again, "dp2") == 0);
+  cr_assert(value(host, kCpuBindVariable) == "user");
 }
 
 Test(on_srun, other_options_are_not_taken_for_multi_prog) {

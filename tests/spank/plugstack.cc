@@ -20,7 +20,7 @@ Plugstack read(std::vector<std::string> arguments) {
 Test(plugstack, no_arguments_are_no_error) {
   const Plugstack plugstack = read({});
   cr_assert(!plugstack.error);
-  cr_assert(plugstack.helper.empty() && plugstack.stage.empty() && plugstack.site.empty());
+  cr_assert(plugstack.helper.empty() && plugstack.stage.empty());
   cr_assert(plugstack.defaults == Spec{});
 }
 
@@ -30,11 +30,15 @@ Test(plugstack, the_stage_is_beside_the_helper_unless_given) {
   cr_assert(given.stage == "/s" && given.helper == "/opt/d/bin/distinit");
 }
 
-Test(plugstack, site_has_everything_but_the_paths_as_it_stands) {
-  const Plugstack plugstack =
-      read({"helper=/h", "spec=tp2,timeout=60", "timeout=70", "stage=/s", "port=20001"});
+Test(plugstack, takes_a_providers_list_of_nccl_settings) {
+  const Plugstack plugstack = read({"helper=/h", "nccl.IB_SL=3", "nccl.IB_TC=160",
+                                    "hca.skip=mlx5_bond_0", "topology=/etc/distinit/%n.xml"});
   cr_assert(!plugstack.error);
-  cr_assert(plugstack.site == "spec=tp2,timeout=60 timeout=70 port=20001");
+  const Options options = typed_options(plugstack.defaults);
+  const std::vector<std::pair<std::string, std::string>> nccl = {{"IB_SL", "3"}, {"IB_TC", "160"}};
+  cr_assert(options.nccl == nccl);
+  cr_assert(options.skipped_hcas == std::vector<std::string>{"mlx5_bond_0"});
+  cr_assert(options.topology == "/etc/distinit/%n.xml");
 }
 
 Test(plugstack, a_later_argument_wins_over_an_earlier_one) {

@@ -152,7 +152,7 @@ Test(assignment, keeps_private_variables_from_the_program_and_leaves_pmi_alone) 
   Environment task(std::vector<std::string>{"PMI_RANK=3", "PMIX_NAMESPACE=x", "SLURM_PROCID=3"});
   const std::string_view secrets[] = {kDefaultSpecVariable, kSpecVariable,     kSecretVariable,
                                       kStepVariable,        kRootNodeVariable, kRootAddressVariable,
-                                      kStartTimeVariable,   kSiteVariable,     kOptionVariable};
+                                      kStartTimeVariable,   kCpuBindVariable,  kOptionVariable};
   for (const std::string_view name : secrets) {
     task.set(name, "x");
   }

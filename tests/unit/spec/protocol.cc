@@ -27,6 +27,8 @@ const Go kGo{"python3",
              {"RANK=7", "EMPTY=", "TEXT=a\nb=c"},
              {"SLURM_DISTINIT_SECRET"},
              {{7, UINT64_MAX}, {8, 65536}},
+             "0-3,1030",
+             1,
              true,
              600000,
              "rank 7 on n2"};
@@ -115,7 +117,7 @@ Test(protocol, refuses_garbage) {
 Test(protocol, knows_the_variables_that_are_not_for_the_program) {
   for (const std::string_view name :
        {kDefaultSpecVariable, kSpecVariable, kSecretVariable, kStepVariable, kRootNodeVariable,
-        kRootAddressVariable, kStartTimeVariable, kSiteVariable, kOptionVariable}) {
+        kRootAddressVariable, kStartTimeVariable, kCpuBindVariable, kOptionVariable}) {
     cr_assert(is_private_variable(name), "%s", std::string(name).c_str());
   }
   cr_assert(is_private_variable("DISTINIT_SAVED_LD_PRELOAD"));
