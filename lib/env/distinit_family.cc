@@ -62,6 +62,15 @@ std::vector<Assignment> distinit_family(const RankContext& context) {
   add("DISTINIT_STEP", concat(context.job_id, '.', context.step_id, '.', context.restart_count));
   add("DISTINIT_STORE", endpoint(context.store_addr, context.store_port));
   add("DISTINIT_NODE", context.node);
+  const auto add_known = [&add](std::string name, const std::string& value) {
+    if (!value.empty()) {
+      add(std::move(name), value);
+    }
+  };
+  add_known("DISTINIT_GPUS", context.gpus);
+  add_known("DISTINIT_GPU_PCI", context.gpu_pci);
+  add_known("DISTINIT_HCAS", context.hcas);
+  add_known("DISTINIT_CPUS", context.cpus);
   const std::vector<int> place = coordinates(*context.mesh, context.rank);
   std::vector<std::string> sizes;
   std::vector<std::string> coords;

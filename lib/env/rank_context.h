@@ -6,7 +6,10 @@
 #include "lib/spec/mesh.h"
 #include "lib/spec/spec.h"
 
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace distinit {
 
@@ -29,6 +32,19 @@ struct RankContext {
   const Mesh* mesh = nullptr;
   const Spec* spec = nullptr;
   Options options;
+
+  // The rank's place on its node; empty where it is not known or not to be said.
+  std::string gpus;             ///< as cudaSetDevice counts them: "0", "0,1"
+  std::string gpu_pci;          ///< their PCI addresses, in the same order
+  std::string hcas;             ///< its ports: "mlx5_0:1,mlx5_3:1"
+  std::string cpus;             ///< what it runs on, as a list: "0-15"
+  std::string nccl_ib_hca;      ///< the node's: "=mlx5_0:1,mlx5_3:1"
+  std::string ucx_net_devices;  ///< the rank's: "mlx5_0:1"
+  int omp_threads = 0;          ///< cores of its share; 0: as torchrun
+  /// Site's and user's nccl.*: {"IB_SL", "3"}.
+  std::vector<std::pair<std::string, std::string>> nccl_settings;
+  /// Variables that NCCL reads from its own files when they are not set.
+  std::set<std::string> nccl_conf;
 };
 
 }  // namespace distinit

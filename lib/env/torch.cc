@@ -35,9 +35,13 @@ std::vector<Assignment> torch_family(const RankContext& context) {
   if (!context.interface.empty()) {
     // gloo takes what the node's own name resolves to otherwise, on Debian 127.0.1.1 (/etc/hosts).
     out.push_back(Assignment{"GLOO_SOCKET_IFNAME", context.interface, AssignmentKind::kDefault});
+    out.push_back(Assignment{"TP_SOCKET_IFNAME", context.interface, AssignmentKind::kDefault});
   }
   out.push_back(Assignment{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", AssignmentKind::kDefault});
-  if (context.local_world_size > 1) {
+  if (context.omp_threads > 0) {
+    out.push_back(
+        Assignment{"OMP_NUM_THREADS", concat(context.omp_threads), AssignmentKind::kDefault});
+  } else if (context.local_world_size > 1) {
     // As torchrun: several ranks on a node would each start a thread per core.
     out.push_back(Assignment{"OMP_NUM_THREADS", "1", AssignmentKind::kDefault});
   }

@@ -40,6 +40,19 @@ Test(distinit_family, names_mesh_groups_and_store) {
               "DISTINIT_TP_RANK=1 DISTINIT_TP_RANKS=2,3 DISTINIT_TP_SIZE=2");
 }
 
+Test(distinit_family, names_the_ranks_place_where_it_is_known) {
+  Sample sample;
+  sample.context.gpus = "2,3";
+  sample.context.gpu_pci = "0000:4e:00.0,0000:8e:00.0";
+  sample.context.hcas = "mlx5_2:1,mlx5_3:1";
+  sample.context.cpus = "32-63";
+  const auto got = values(sample);
+  EXPECT_TEXT(got.at("DISTINIT_GPUS"), "2,3");
+  EXPECT_TEXT(got.at("DISTINIT_GPU_PCI"), "0000:4e:00.0,0000:8e:00.0");
+  EXPECT_TEXT(got.at("DISTINIT_HCAS"), "mlx5_2:1,mlx5_3:1");
+  EXPECT_TEXT(got.at("DISTINIT_CPUS"), "32-63");
+}
+
 Test(distinit_family, tells_position_from_index_and_names_joint_groups) {
   // Megatron's world of 24: rank 7 is tp 1, cp 1, dp 1, pp 0.
   const auto got = values(Sample("tp2,cp2,dp3,pp2,groups=dp-cp", 24, 7));

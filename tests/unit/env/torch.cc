@@ -33,7 +33,8 @@ Test(torch, gives_torchruns_worker_variables) {
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kEndpoint),
               "MASTER_ADDR=10.0.0.7 MASTER_PORT=23001");
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kDefault),
-              "GLOO_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1 OMP_NUM_THREADS=1");
+              "GLOO_SOCKET_IFNAME=ib0 TP_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1 "
+              "OMP_NUM_THREADS=1");
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kAbsent), "");
 }
 
@@ -49,7 +50,7 @@ Test(torch, takes_each_nodes_own_number_of_tasks) {
               "TORCHELASTIC_MAX_RESTARTS=0 TORCHELASTIC_USE_AGENT_STORE=True");
   // One task on the node: torchrun leaves the threads alone.
   EXPECT_TEXT(of_kind(assignments, AssignmentKind::kDefault),
-              "GLOO_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1");
+              "GLOO_SOCKET_IFNAME=ib0 TP_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1");
 }
 
 Test(torch, takes_the_flag_away_where_rank_0_hosts_the_store) {
@@ -71,7 +72,18 @@ Test(torch, counts_the_jobs_restarts) {
             std::string::npos);
 }
 
-Test(torch, leaves_gloo_alone_where_no_interface_is_known) {
+Test(torch, gives_a_thread_to_each_core_of_the_share) {
+  Sample sample;
+  sample.context.omp_threads = 8;
+  EXPECT_TEXT(of_kind(torch_family(sample.context), AssignmentKind::kDefault),
+              "GLOO_SOCKET_IFNAME=ib0 TP_SOCKET_IFNAME=ib0 TORCH_NCCL_ASYNC_ERROR_HANDLING=1 "
+              "OMP_NUM_THREADS=8");
+  sample.context.local_world_size = 1;
+  cr_expect(of_kind(torch_family(sample.context), AssignmentKind::kDefault)
+                .ends_with(" OMP_NUM_THREADS=8"));
+}
+
+Test(torch, leaves_gloo_and_tensorpipe_alone_where_no_interface_is_known) {
   Sample sample;
   sample.context.interface.clear();
   EXPECT_TEXT(of_kind(torch_family(sample.context), AssignmentKind::kDefault),
