@@ -266,7 +266,7 @@ Test(spec, takes_values_at_their_bounds) {
                            "topology=/t/%n/%n.xml",
                            "hca.skip=mlx5_0",
                            "hca.skip=mlx5_0:1+rocep1s0f0:255",
-                           "hca.skip=nic@0000:18:00.0",
+
                            "nccl.DEBUG=INFO",
                            "nccl.IB_HCA==mlx5_0:1+mlx5_1:1",
                            "nccl.P2P_LEVEL=^%&/"}) {
