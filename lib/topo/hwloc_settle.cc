@@ -41,6 +41,10 @@ bool settle_cpus(Machine& machine, const CpuSet& threads) {
     machine.cpus = machine.cpus & threads;
   }
   settle_cores(machine);
+  // hwloc 1 wrote none for a machine that has but one.
+  if (machine.numa.empty()) {
+    machine.numa.push_back({0, machine.cpus});
+  }
   for (NumaNode& node : machine.numa) {
     node.cpus = node.cpus & machine.cpus;
   }

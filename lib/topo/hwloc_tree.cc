@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include <expat.h>
 
@@ -68,6 +69,7 @@ class TreeReader {
   void add_info(Attributes attributes);
   CpuSet parse_wide_set(std::string_view text);
   void place_root(PciNode& node);
+  bool contradicts(const PciNode& node);
 
   XML_Parser parser_;
   std::vector<Frame> stack_;
@@ -78,7 +80,7 @@ class TreeReader {
   CpuSet in_cores_;                 // of Core objects
   std::vector<CpuSet> root_nodes_;  // NUMA nodes near each root of the PCI tree, in its order
   std::set<int> numa_numbers_;
-  std::set<PciAddress> addresses_;
+  std::set<std::tuple<PciAddress, uint16_t, uint16_t>> functions_;
 };
 
 void TreeReader::start(std::string_view element, Attributes attributes) {
@@ -206,6 +208,25 @@ void TreeReader::place_root(PciNode& node) {
   root_nodes_.emplace_back();
 }
 
+/// Real exports that were put together by hand have two different devices at one address; the same
+/// one twice, or one below itself, leaves no tree to measure in.
+bool TreeReader::contradicts(const PciNode& node) {
+  const std::string address = format_pci_address(node.address);
+  for (int above = node.parent; above >= 0;) {
+    const PciNode& other = tree_.machine.pci[static_cast<size_t>(above)];
+    if (other.kind != PciKind::kHostBridge && other.address == node.address) {
+      fail(concat("PCI device ", address, " stands below itself"));
+      return true;
+    }
+    above = other.parent;
+  }
+  if (!functions_.insert({node.address, node.vendor, node.device}).second) {
+    fail(concat("PCI device ", address, " is there twice"));
+    return true;
+  }
+  return false;
+}
+
 void TreeReader::add_pci(Frame& frame, Attributes attributes) {
   PciNode node;
   node.parent = frame.pci_node;
@@ -225,14 +246,13 @@ void TreeReader::add_pci(Frame& frame, Attributes attributes) {
       fail(concat("no PCI address: '", abbreviate(bus.value_or("")), "'"));
       return;
     }
-    if (!addresses_.insert(*address).second) {
-      fail(concat("PCI device ", format_pci_address(*address), " is there twice"));
-      return;
-    }
     node.address = *address;
     const auto type = attribute(attributes, "pci_type");
     if (type && !parse_hwloc_pci_type(*type, node)) {
       fail(concat("no PCI class and vendor: '", abbreviate(*type), "'"));
+      return;
+    }
+    if (contradicts(node)) {
       return;
     }
   }
