@@ -3,6 +3,8 @@
 #include "lib/topo/readers.h"
 #include "tests/unit/expect_text.h"
 
+#include <random>
+
 namespace distinit {
 
 namespace {
@@ -247,6 +249,39 @@ Test(nccl_xml, text_that_is_cut_off_is_an_error) {
   cr_assert(!machine.has_value());
   cr_expect_eq(machine.error().code, ErrorCode::kTopology);
   EXPECT_TEXT(machine.error().what.substr(0, 15), "m.xml: line 2: ");
+}
+
+Test(nccl_xml, damaged_files_give_a_sound_machine_or_an_error) {
+  const unsigned seed = std::random_device{}();
+  std::mt19937 random(seed);
+  const auto whole = read_file("tests/data/topo/nccl-dump.nccl.xml", 1 << 20);
+  cr_assert(whole.has_value());
+  int machines = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string xml = *whole;
+    for (unsigned i = random() % 4; i < 4; ++i) {
+      // A piece of the file over another one: what stays well formed is the more interesting half.
+      const size_t length = 1 + random() % 12;
+      xml.replace(random() % xml.size(), length, xml.substr(random() % xml.size(), length));
+    }
+    const auto machine = machine_from_nccl_xml(xml, "m.xml");
+    if (!machine) {
+      cr_assert_eq(machine.error().code, ErrorCode::kTopology, "seed %u", seed);
+      continue;
+    }
+    ++machines;
+    const int nodes = static_cast<int>(machine->pci.size());
+    for (int i = 0; i < nodes; ++i) {
+      cr_assert_lt(machine->pci[static_cast<size_t>(i)].parent, i, "seed %u", seed);
+    }
+    for (const Gpu& gpu : machine->gpus) {
+      cr_assert(gpu.pci_node >= 0 && gpu.pci_node < nodes, "seed %u", seed);
+    }
+    for (const Hca& hca : machine->hcas) {
+      cr_assert(hca.pci_node >= 0 && hca.pci_node < nodes, "seed %u", seed);
+    }
+  }
+  cr_expect_gt(machines, 20, "seed %u", seed);
 }
 
 Test(nccl_xml, too_much_of_anything_is_refused) {
