@@ -17,6 +17,8 @@ struct PciAddress {
   uint8_t device = 0;  ///< 0-31 where the kernel made it; virtual machines' files exceed it
   uint8_t function = 0;
 
+  // clang-tidy takes the literal 0 in its expansion for a pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   auto operator<=>(const PciAddress&) const = default;
 };
 

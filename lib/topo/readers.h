@@ -39,7 +39,8 @@ Result<XmlKind> check_xml(const std::string& xml, const std::string& source);
 void read_hcas(const SystemRoots& roots, Machine& machine);
 
 /// gpu_facts.cc. NVIDIA's UUID and minor number by bus address from PROC/driver/nvidia/gpus, MIG
-/// instances from PROC/driver/nvidia/capabilities, AMD's partitions from SYSFS/class/kfd.
+/// instances from PROC/driver/nvidia/capabilities; AMD's partitions, ROCm's numbers and unique ids
+/// ("GPU-<16 digits>") from SYSFS/class/kfd.
 void read_gpu_facts(const SystemRoots& roots, Machine& machine);
 
 /// verbs_devices.cc. Names of the devices that libibverbs lists; empty without RDMA in the kernel
