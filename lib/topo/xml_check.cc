@@ -2,6 +2,7 @@
 #include "lib/base/text.h"
 #include "lib/topo/readers.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <expat.h>
@@ -12,6 +13,9 @@ namespace {
 
 constexpr int kMostDepth = 128;
 constexpr int kMostElements = 1'000'000;
+// expat's work for one tag grows faster than the tag.
+constexpr size_t kMostBytesBetweenTags = size_t{1} << 20;
+constexpr int kMostAttributes = 256;
 constexpr int kNewestHwloc = 2;
 constexpr const char* kKindsHint =
     "give an hwloc export (lstopo FILE.xml) or an NCCL topology XML (NCCL_TOPO_DUMP_FILE)";
@@ -64,6 +68,28 @@ void check_root(Pass& pass, std::string_view name, const XML_Char** attributes) 
   }
 }
 
+int attributes_of(const XML_Char** attributes) {
+  int count = 0;
+  while (attributes[size_t{2} * static_cast<size_t>(count)] != nullptr) {
+    ++count;
+  }
+  return count;
+}
+
+/// Where a stretch without the beginning of a tag starts that is longer than any of a machine's;
+/// npos: nowhere.
+size_t find_long_stretch(std::string_view xml) {
+  size_t start = xml.find('<');
+  while (start != std::string_view::npos) {
+    const size_t next = xml.find('<', start + 1);
+    if (std::min(next, xml.size()) - start > kMostBytesBetweenTags) {
+      return start;
+    }
+    start = next;
+  }
+  return start;
+}
+
 void start_element(void* data, const XML_Char* name, const XML_Char** attributes) {
   Pass& pass = *static_cast<Pass*>(data);
   if (pass.error) {
@@ -71,6 +97,11 @@ void start_element(void* data, const XML_Char* name, const XML_Char** attributes
   }
   if (pass.elements == 0) {
     check_root(pass, name, attributes);
+  }
+  if (attributes_of(attributes) > kMostAttributes) {
+    pass.fail(concat(pass.line(), ": <", abbreviate(name), "> has more than ", kMostAttributes,
+                     " attributes"),
+              "no element has; export it again");
   }
   if (++pass.depth > kMostDepth) {
     pass.fail(concat(pass.line(), ": elements are nested more than ", kMostDepth, " deep"),
@@ -127,6 +158,12 @@ Error explain(const Pass& pass) {
 Result<XmlKind> check_xml(const std::string& xml, const std::string& source) {
   if (xml.find_first_not_of(" \t\r\n") == std::string::npos) {
     return Error{ErrorCode::kTopology, concat(source, ": is empty"), kKindsHint, 0};
+  }
+  if (const size_t at = find_long_stretch(xml); at != std::string::npos) {
+    return Error{ErrorCode::kTopology,
+                 concat(source, ": more than ", kMostBytesBetweenTags,
+                        " bytes without the beginning of an element, from byte ", at, " on"),
+                 kKindsHint, 0};
   }
   Pass pass;
   pass.parser = XML_ParserCreate(nullptr);

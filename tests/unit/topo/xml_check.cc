@@ -94,6 +94,25 @@ Test(xml_check, a_million_elements_are_enough) {
                  "line 1: more than 1000000 elements");
 }
 
+Test(xml_check, an_element_has_neither_endless_text_nor_endless_attributes) {
+  const std::string head = "<topology>";
+  const auto with_text = [&](size_t bytes) {
+    return head + std::string(bytes - head.size() + 1, 'a') + "</topology>";
+  };
+  expect_kind(with_text((1 << 20) - 1), XmlKind::kHwloc);
+  expect_refused(with_text(1 << 20),
+                 "more than 1048576 bytes without the beginning of an element, from byte 0 on");
+  const auto with_attributes = [](int count) {
+    std::string xml = "<topology";
+    for (int i = 0; i < count; ++i) {
+      xml += " a" + std::to_string(i) + "=\"\"";
+    }
+    return xml + "/>";
+  };
+  expect_kind(with_attributes(256), XmlKind::kHwloc);
+  expect_refused(with_attributes(257), "line 1: <topology> has more than 256 attributes");
+}
+
 Test(xml_check, declarations_of_its_own_are_refused) {
   expect_refused(
       "<!DOCTYPE topology [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><topology>&b;"
