@@ -27,6 +27,8 @@ constexpr milliseconds kFailedTasksLimit{5000};
 constexpr milliseconds kStageMargin{30'000};
 /// After a signal that ends steps, what goes wrong is the end itself and is not told.
 constexpr milliseconds kQuietAfterSignal{60'000};
+/// Large nodes need 0.1 s; three seconds have been seen under load (openpmix issue 2036).
+constexpr milliseconds kTopologyLimit{15'000};
 
 }  // namespace
 
@@ -76,6 +78,7 @@ Status Agent::start() {
   if (signals_.is_open()) {
     DISTINIT_RETURN_IF_ERROR(loop_.add(signals_.get(), EPOLLIN, [this](uint32_t) { on_signal(); }));
   }
+  DISTINIT_RETURN_IF_ERROR(read_topology());
   RendezvousEvents events{
       [this](const Release& release) { on_release(release); },
       [this](int status) { on_abort(status); },
@@ -97,9 +100,62 @@ std::string Agent::who(int rank) const {
   return concat("rank ", rank, " on ", setup_.rendezvous.facts.node_name);
 }
 
+Status Agent::read_topology() {
+  if (!wants_placement(setup_)) {
+    return Ok{};
+  }
+  waits_for_topology_ = true;
+  // Short of the step's own deadline, which would name ranks that are not missing.
+  const milliseconds longest =
+      std::min(kTopologyLimit, milliseconds(setup_.rendezvous.options.timeout_s * 500LL));
+  topology_ = std::make_unique<TopologyLoader>(
+      loop_, topology_file(setup_), longest,
+      [this](Result<Discovery> discovery) { on_topology(std::move(discovery)); });
+  return topology_->start();
+}
+
+void Agent::on_topology(Result<Discovery> discovery) {
+  waits_for_topology_ = false;
+  if (!rendezvous_ || aborted_) {
+    return;
+  }
+  const std::string& node = setup_.rendezvous.facts.node_name;
+  if (discovery) {
+    placement_ = NodePlacement{std::move(discovery->machine), {}, std::move(discovery->findings)};
+  } else if (topology_file(setup_).empty()) {
+    // The job works without, only slower.
+    const Error& error = discovery.error();
+    rendezvous_->node_found(NodeReport{
+        node, {}, {Finding{concat(error.what, ": nothing is bound"), error.hint}}, false});
+  } else {
+    rendezvous_->fail(with_context(discovery.error(), node));
+    return;
+  }
+  tell_present();
+}
+
+void Agent::place_tasks() {
+  placement_->plan = plan_node(placement_->machine,
+                               placement_input(setup_, tasks_.hellos(), tasks_.pids_by_rank()));
+  rendezvous_->node_found(report_node(setup_, *placement_));
+}
+
 void Agent::on_present(const std::vector<int>& ranks) {
   board_.set_pids(tasks_.pids());
-  rendezvous_->ranks_present(ranks);
+  present_ = ranks;
+  tell_present();
+}
+
+/// The last rank is present when it can be placed as well.
+void Agent::tell_present() {
+  const bool all = present_.size() == setup_.rendezvous.facts.node_ranks.size();
+  if (!rendezvous_ || present_.empty() || (all && waits_for_topology_)) {
+    return;
+  }
+  if (all && placement_) {
+    place_tasks();
+  }
+  rendezvous_->ranks_present(present_);
 }
 
 void Agent::on_lost(int rank, const std::string& why) {
@@ -113,8 +169,10 @@ void Agent::on_lost(int rank, const std::string& why) {
 void Agent::on_release(const Release& release) {
   released_ = true;
   board_.set_released();
+  report_placement();
   for (const auto& [rank, hello] : tasks_.hellos()) {
-    const Launch launch = prepare_launch(setup_, hello, release);
+    const Launch launch =
+        prepare_launch(setup_, hello, release, placement_ ? &*placement_ : nullptr);
     for (const Finding& finding : launch.findings) {
       log_.warn(finding.what, finding.hint);
     }
@@ -125,6 +183,20 @@ void Agent::on_release(const Release& release) {
       }
     }
     tasks_.go(rank, launch.go);
+  }
+}
+
+void Agent::report_placement() const {
+  if (!placement_ || !log_.is_on(LogLevel::kInfo)) {
+    return;
+  }
+  const std::string& node = setup_.rendezvous.facts.node_name;
+  log_.info(concat(node, ": ", describe_machine(placement_->machine)));
+  for (const auto& [rank, hello] : tasks_.hellos()) {
+    log_.info(concat(node, ": ", describe_task(*placement_, hello.local_rank, rank)));
+  }
+  for (const Finding& remark : placement_->plan.remarks) {
+    log_.info(concat(node, ": ", remark.what, remark.hint.empty() ? "" : "; ", remark.hint));
   }
 }
 

@@ -6,9 +6,12 @@
 #include "helper/agent_guard.h"
 #include "helper/agent_setup.h"
 #include "helper/agent_tasks.h"
+#include "helper/node_placement.h"
+#include "helper/topology_loader.h"
 #include "lib/rendezvous/root.h"
 
 #include <memory>
+#include <optional>
 
 namespace distinit {
 
@@ -22,9 +25,14 @@ class Agent {
 
  private:
   Status start();
+  Status read_topology();
+  void on_topology(Result<Discovery> discovery);
+  void place_tasks();
   void on_present(const std::vector<int>& ranks);
+  void tell_present();
   void on_lost(int rank, const std::string& why);
   void on_release(const Release& release);
+  void report_placement() const;
   void on_abort(int exit_status);
   void on_exited(int rank, int wait_status);
   void on_started(int rank);
@@ -43,6 +51,10 @@ class Agent {
   TaskTable tasks_;
   std::unique_ptr<Rendezvous> rendezvous_;
   Root* root_ = nullptr;  // the same object, where this node is the root's
+  std::unique_ptr<TopologyLoader> topology_;
+  bool waits_for_topology_ = false;
+  std::optional<NodePlacement> placement_;  // the plan is made when all tasks are there
+  std::vector<int> present_;
   Fd signals_;
   bool released_ = false;
   bool aborted_ = false;

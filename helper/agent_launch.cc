@@ -4,7 +4,9 @@
 #include "lib/base/interface.h"
 #include "lib/base/text.h"
 #include "lib/env/distinit_family.h"
+#include "lib/env/nccl.h"
 #include "lib/env/torch.h"
+#include "lib/env/ucx.h"
 
 #include <utility>
 
@@ -29,7 +31,8 @@ int limit_resource(std::string_view name) {
   return -1;
 }
 
-RankContext make_context(const AgentSetup& setup, const Hello& hello, const Release& release) {
+RankContext make_context(const AgentSetup& setup, const Hello& hello, const Release& release,
+                         const NodePlacement* placement) {
   const StepFacts& facts = setup.rendezvous.facts;
   RankContext context;
   context.job_id = facts.job_id;
@@ -52,16 +55,24 @@ RankContext make_context(const AgentSetup& setup, const Hello& hello, const Rele
   context.mesh = &setup.rendezvous.mesh;
   context.spec = &setup.rendezvous.spec;
   context.options = setup.rendezvous.options;
+  context.nccl_settings = context.options.nccl;
+  context.nccl_conf = setup.nccl_conf;
+  if (placement != nullptr) {
+    add_placement(*placement, context);
+  }
   return context;
 }
 
 }  // namespace
 
-Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release& release) {
-  const RankContext context = make_context(setup, hello, release);
-  std::vector<Assignment> assignments = torch_family(context);
-  for (Assignment& assignment : distinit_family(context)) {
-    assignments.push_back(std::move(assignment));
+Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release& release,
+                      const NodePlacement* placement) {
+  const RankContext context = make_context(setup, hello, release, placement);
+  std::vector<Assignment> assignments;
+  for (const auto& family : {torch_family, nccl_family, ucx_family, distinit_family}) {
+    for (Assignment& assignment : family(context)) {
+      assignments.push_back(std::move(assignment));
+    }
   }
   Environment environment = setup.task_environment;
   const Environment own(hello.environment);
@@ -75,6 +86,9 @@ Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release
   launch.go.unset = std::move(applied.unset);
   for (const LimitOption& limit : context.options.limits) {
     launch.go.limits.push_back(LimitRequest{limit_resource(limit.name), limit.value});
+  }
+  if (placement != nullptr) {
+    add_placement(*placement, hello.local_rank, launch.go);
   }
   launch.go.stay = hello.rank == 0 && context.group_world_size > 1 &&
                    context.options.torch_store == TorchStore::kAgent;

@@ -3,6 +3,7 @@
 // What one task is told when the step is released: its environment, its limits, whether it stays.
 
 #include "helper/agent_setup.h"
+#include "helper/node_placement.h"
 #include "lib/rendezvous/messages.h"
 #include "lib/spec/layout.h"
 #include "lib/spec/protocol.h"
@@ -19,6 +20,8 @@ struct Launch {
   std::vector<std::string> kept;  ///< the user's own settings that won
 };
 
-Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release& release);
+/// `placement`: null where the node was not looked at.
+Launch prepare_launch(const AgentSetup& setup, const Hello& hello, const Release& release,
+                      const NodePlacement* placement);
 
 }  // namespace distinit

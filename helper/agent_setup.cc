@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper/agent_setup.h"
 
+#include "helper/nccl_conf_files.h"
 #include "lib/base/text.h"
 #include "lib/env/assignment.h"
 #include "lib/spec/protocol.h"
@@ -48,6 +49,7 @@ Result<AgentSetup> read_agent_setup(const Environment& agent_environment) {
   rendezvous.start_time_ns =
       parse_number(environment.get_or(kStartTimeVariable, ""), 0, INT64_MAX).value_or(0);
   rendezvous.version = DISTINIT_VERSION;
+  setup.nccl_conf = nccl_conf_names(environment);
   setup.secret = environment.get_or(kSecretVariable, "");
   return setup;
 }

@@ -5,6 +5,9 @@
 #include "lib/base/environment.h"
 #include "lib/rendezvous/rendezvous.h"
 
+#include <set>
+#include <string>
+
 namespace distinit {
 
 struct AgentSetup {
@@ -12,6 +15,7 @@ struct AgentSetup {
   std::string secret;
   Environment task_environment;  ///< local task 0's, as it was before any container
   LogFilter log_filter;
+  std::set<std::string> nccl_conf;  ///< what NCCL's own files on this node set
 };
 
 /// "JOB.STEP.RESTART".

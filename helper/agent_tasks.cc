@@ -212,6 +212,16 @@ void TaskTable::kill_all() const {
   }
 }
 
+std::map<int, pid_t> TaskTable::pids_by_rank() const {
+  std::map<int, pid_t> pids;
+  for (const auto& [rank, task] : tasks_) {
+    if (!task->ended) {
+      pids.emplace(rank, task->pid);
+    }
+  }
+  return pids;
+}
+
 std::vector<pid_t> TaskTable::pids() const {
   std::vector<pid_t> pids;
   for (const auto& [rank, task] : tasks_) {

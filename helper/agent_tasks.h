@@ -53,6 +53,7 @@ class TaskTable {
   /// SIGKILL for every task's process.
   void kill_all() const;
   std::vector<pid_t> pids() const;
+  std::map<int, pid_t> pids_by_rank() const;
   bool has_ended() const { return ended_ == node_ranks_.size(); }
 
  private:

@@ -76,7 +76,7 @@ Result<Environment> agent_variables(const Environment& environment, const StepFa
   }
   Environment out = environment;
   for (const std::string_view stale :
-       {kRootNodeVariable, kRootAddressVariable, kStartTimeVariable}) {
+       {kRootNodeVariable, kRootAddressVariable, kStartTimeVariable, kCpuBindVariable}) {
     out.unset(stale);
   }
   out.set(kSpecVariable, format_spec(spec));

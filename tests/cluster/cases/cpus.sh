@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# cluster: none
+# needs: plugin
+# timeout: 120
+# CPUs near each rank's GPU, inside what Slurm gave; never against --cpu-bind.
+. "$(dirname "$0")/../lib.sh"
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+if ((${#cpus[@]} < 2)); then
+  echo "skipped: this machine has one CPU, and nothing can be shared out"
+  exit 0
+fi
+export DISTINIT_CLUSTER=cpus
+dir=$(mktemp -d -t distinit-cpus.XXXXXX)
+finish() {
+  local status=$?
+  if ((status != 0)); then "$CLUSTER" logs | tail -n 30; fi
+  "$CLUSTER" down
+  rm -rf --one-file-system "$dir"
+  exit "$status"
+}
+trap finish EXIT
+chmod 0755 "$dir"
+"$(dirname "$CLUSTER")/write_topology" "$dir/n1.xml" 2 mlx5_0 mlx5_1 || fail 'no file'
+all=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+# First and second half, as write_topology has them.
+half=$(((${#cpus[@]} + 1) / 2))
+first="${cpus[*]:0:half}" second="${cpus[*]:half}"
+many=${#cpus[@]}
+show='python3 -c "import os; print(os.environ[\"RANK\"], *sorted(os.sched_getaffinity(0)))"'
+
+for affinity in '' --task-affinity; do
+  # shellcheck disable=SC2086
+  "$CLUSTER" up 1 --gpus 2 --cpus 64 $affinity \
+    --plugstack "required @BUILD@/distinit.so helper=@BUILD@/distinit topology=$dir/%n.xml" || fail 'no cluster'
+
+  # Slurm counts 64 CPUs here, the kernel has $many: the job has all that there are.
+  if [[ -z $affinity ]]; then
+    run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp $show"
+    expect_status 0
+    expect_sorted_output "0 $first" "1 $second"
+    run "srun -n2 -c $many --gpus-per-node=2 --gpu-bind=map_gpu:1,0 --distinit=dp $show 2>errors"
+    expect_status 0
+    expect_sorted_output "0 $second" "1 $first"
+    run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp printenv DISTINIT_CPUS OMP_NUM_THREADS | sort -u | wc -l"
+    expect_sorted_output 3
+    # Off by option; and where the job has fewer CPUs than its mask, which may be another job's.
+    run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp,bind=hca $show"
+    expect_sorted_output "0 $all" "1 $all"
+    run "srun -n1 --gpus-per-node=2 --distinit=dp $show"
+    expect_sorted_output "0 $all"
+  else
+    # The user's binding, whatever it is.
+    run "srun -n2 -c $many --cpu-bind=none --gpus-per-node=2 --distinit=dp $show"
+    expect_status 0
+    expect_sorted_output "0 $all" "1 $all"
+    run "srun -n2 --cpu-bind=map_cpu:${cpus[1]},${cpus[0]} --gpus-per-node=2 --distinit=dp $show"
+    expect_status 0
+    expect_sorted_output "0 ${cpus[1]}" "1 ${cpus[0]}"
+    run "SLURM_CPU_BIND=none srun -n2 -c $many --gpus-per-node=2 --distinit=dp $show"
+    expect_status 0
+    expect_sorted_output "0 $all" "1 $all"
+    run "srun -n2 --cpu-bind=mask_cpu:$(python3 -c "print(hex(sum(1 << int(c) for c in '$all'.split())))") --gpus-per-node=2 --distinit=dp $show"
+    expect_status 0
+    expect_sorted_output "0 $all" "1 $all"
+  fi
+  no_processes_left
+  "$CLUSTER" down
+done
