@@ -116,13 +116,7 @@ NodeReport report_node(const AgentSetup& setup, const NodePlacement& placement) 
   NodeReport report;
   report.node = setup.rendezvous.facts.node_name;
   report.knows_fabric = setup.rendezvous.options.bind.hca;
-  std::vector<int> usable;
-  for (size_t i = 0; i < placement.plan.ports.size(); ++i) {
-    if (placement.plan.ports[i].usable) {
-      usable.push_back(static_cast<int>(i));
-    }
-  }
-  report.fabric = list_ports(placement.machine, usable);
+  report.fabric = join(usable_port_names(placement.machine, placement.plan.ports), ",");
   report.findings = placement.findings;
   report.findings.insert(report.findings.end(), placement.plan.findings.begin(),
                          placement.plan.findings.end());

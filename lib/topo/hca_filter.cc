@@ -96,6 +96,18 @@ bool natural_less(const Hca* a, const Hca* b) {
   return order != 0 ? order < 0 : a->port < b->port;
 }
 
+std::vector<const Hca*> usable_sorted(const Machine& machine,
+                                      const std::vector<PortVerdict>& verdicts) {
+  std::vector<const Hca*> ports;
+  for (size_t i = 0; i < machine.hcas.size(); ++i) {
+    if (verdicts[i].usable) {
+      ports.push_back(&machine.hcas[i]);
+    }
+  }
+  std::sort(ports.begin(), ports.end(), natural_less);
+  return ports;
+}
+
 }  // namespace
 
 std::vector<PortVerdict> judge_ports(const Machine& machine,
@@ -146,19 +158,22 @@ std::vector<PortVerdict> judge_ports(const Machine& machine,
   return judge.take();
 }
 
-std::string nccl_ib_hca(const Machine& machine, const std::vector<PortVerdict>& verdicts) {
-  std::vector<const Hca*> ports;
-  for (size_t i = 0; i < machine.hcas.size(); ++i) {
-    const Hca& hca = machine.hcas[i];
-    // A file without device names has made up ones.
-    if (verdicts[i].usable && is_verbs(hca) && hca.name.find('@') == std::string::npos) {
-      ports.push_back(&hca);
-    }
+std::vector<std::string> usable_port_names(const Machine& machine,
+                                           const std::vector<PortVerdict>& verdicts) {
+  std::vector<std::string> names;
+  for (const Hca* hca : usable_sorted(machine, verdicts)) {
+    names.push_back(port_name(*hca));
   }
-  std::sort(ports.begin(), ports.end(), natural_less);
+  return names;
+}
+
+std::string nccl_ib_hca(const Machine& machine, const std::vector<PortVerdict>& verdicts) {
   std::string out;
-  for (const Hca* hca : ports) {
-    out += concat(out.empty() ? "=" : ",", port_name(*hca));
+  for (const Hca* hca : usable_sorted(machine, verdicts)) {
+    // A file without device names has made up ones.
+    if (is_verbs(*hca) && hca->name.find('@') == std::string::npos) {
+      out += concat(out.empty() ? "=" : ",", port_name(*hca));
+    }
   }
   return out;
 }

@@ -28,6 +28,11 @@ struct PortVerdict {
 std::vector<PortVerdict> judge_ports(const Machine& machine,
                                      const std::vector<std::string>& skipped);
 
+/// hca_filter.cc. The usable ports' names, "mlx5_2:1" before "mlx5_10:1": nodes with the same HCAs
+/// give the same list, whatever their buses are.
+std::vector<std::string> usable_port_names(const Machine& machine,
+                                           const std::vector<PortVerdict>& verdicts);
+
 /// hca_filter.cc. "=mlx5_0:1,mlx5_1:1", the same for all ranks of a node (NCCL breaks on others);
 /// by name and number so that nodes with the same HCAs give the same text. Empty where no verbs
 /// port is usable.

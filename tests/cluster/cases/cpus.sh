@@ -41,8 +41,10 @@ for affinity in '' --task-affinity; do
     run "srun -n2 -c $many --gpus-per-node=2 --gpu-bind=map_gpu:1,0 --distinit=dp $show 2>errors"
     expect_status 0
     expect_sorted_output "0 $second" "1 $first"
-    run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp printenv DISTINIT_CPUS OMP_NUM_THREADS | sort -u | wc -l"
-    expect_sorted_output 3
+    run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp bash -c 'echo \$RANK \$OMP_NUM_THREADS'"
+    expect_sorted_output "0 $half" "1 $((many - half))"
+    run "OMP_NUM_THREADS=7 srun -n2 -c $many --gpus-per-node=2 --distinit=dp bash -c 'echo \$OMP_NUM_THREADS'"
+    expect_sorted_output 7 7
     # Off by option; and where the job has fewer CPUs than its mask, which may be another job's.
     run "srun -n2 -c $many --gpus-per-node=2 --distinit=dp,bind=hca $show"
     expect_sorted_output "0 $all" "1 $all"

@@ -77,13 +77,13 @@ expect_output_contains '2 gpus=0 pci=0000:10:00.0'
 expect_equal warnings "$(warned)" 1
 
 # One list for all ranks of a node; nodes that differ are named with their devices.
-run 'srun -N2 -n4 --gpus-per-node=4 --distinit=dp bash -c "echo \$RANK \$NCCL_IB_HCA \$NCCL_SOCKET_IFNAME \$GLOO_SOCKET_IFNAME"'
+run 'srun -N2 --ntasks-per-node=2 --gpus-per-node=4 --distinit=dp bash -c "echo \$RANK \$NCCL_IB_HCA \$NCCL_SOCKET_IFNAME \$GLOO_SOCKET_IFNAME"'
 expect_status 0
 for rank in 0 1; do expect_output_matches "$rank =mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1 =eth0 eth0"; done
 for rank in 2 3; do expect_output_matches "$rank =mlx5_0:1,mlx5_1:1,mlx5_2:1 =eth0 eth0"; done
 expect_equal warnings "$(warned)" 1
 expect_output_contains 'usable HCAs differ between nodes: mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1 on n1; mlx5_0:1,mlx5_1:1,mlx5_2:1 on n2'
-run 'srun -N2 -n4 --gpus-per-node=4 --distinit=dp,hca.skip=mlx5_3 printenv NCCL_IB_HCA'
+run 'srun -N2 --ntasks-per-node=2 --gpus-per-node=4 --distinit=dp,hca.skip=mlx5_3 printenv NCCL_IB_HCA'
 expect_status 0
 expect_sorted_output =mlx5_0:1,mlx5_1:1,mlx5_2:1 =mlx5_0:1,mlx5_1:1,mlx5_2:1 =mlx5_0:1,mlx5_1:1,mlx5_2:1 =mlx5_0:1,mlx5_1:1,mlx5_2:1
 
@@ -115,9 +115,11 @@ expect_status 0
 expect_sorted_output mlx5_0:1
 
 # GPUs that the node does not have: said, and the job goes on.
-run 'CUDA_VISIBLE_DEVICES=0,9 srun -N1 -w n1 -n1 --distinit=dp bash -c "echo gpus=\$DISTINIT_GPUS"'
+"$write" "$dir/two.xml" 2 mlx5_0 mlx5_1 || fail 'no file'
+run "DISTINIT_TOPOLOGY=$dir/two.xml srun -N1 -w n1 -n2 --gpus-per-node=4 --distinit=dp bash -c 'echo \$RANK gpus=\$DISTINIT_GPUS'"
 expect_status 0
-expect_output_contains gpus=0
-expect_output_contains 'CUDA_VISIBLE_DEVICES=0,9'
+expect_output_contains '0 gpus=0'
+expect_output_contains '1 gpus=1'
+expect_output_contains 'n1: CUDA_VISIBLE_DEVICES=0,1,2,3 names GPU 2, but there are 2'
 expect_equal warnings "$(warned)" 1
 no_processes_left
