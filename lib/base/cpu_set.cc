@@ -81,10 +81,8 @@ std::optional<CpuSet> CpuSet::parse_mask(std::string_view text) {
     if (!word) {
       return std::nullopt;
     }
-    for (int bit = 0; bit < 32; ++bit) {
-      if ((*word >> bit & 1) != 0) {
-        out.add(low + bit);
-      }
+    for (uint32_t rest = *word; rest != 0; rest &= rest - 1) {
+      out.add(low + std::countr_zero(rest));
     }
   }
   return out;

@@ -19,6 +19,14 @@ bool is_up(const Hca& hca) {
   return hca.state == PortState::kActive || hca.state == PortState::kUnknown;
 }
 
+/// Amazon's EFA shows an Ethernet function, and speaks a protocol of its own between link-local
+/// GIDs.
+bool is_roce(const Machine& machine, const Hca& hca) {
+  constexpr uint16_t kAmazon = 0x1d0f;
+  return hca.link == LinkLayer::kEthernet &&
+         (hca.pci_node < 0 || machine.pci[static_cast<size_t>(hca.pci_node)].vendor != kAmazon);
+}
+
 std::string why_not_up(const Hca& hca) {
   if (hca.state == PortState::kDown) {
     return "port is down";
@@ -151,9 +159,9 @@ std::vector<PortVerdict> judge_ports(const Machine& machine,
                ? ""
                : concat(hca.rate_gbps, " Gb/s; the fabric has ", rate, " Gb/s");
   });
-  judge.drop_where([](const Hca& hca) -> std::string {
-    const bool needs_gid = hca.link == LinkLayer::kEthernet && !hca.gids.empty();
-    return needs_gid && !routable_gid(hca) ? "no routable GID: its interface has no address" : "";
+  judge.drop_where([&machine](const Hca& hca) -> std::string {
+    const bool needs_gid = is_roce(machine, hca) && !hca.gids.empty();
+    return needs_gid && !routable_gid(hca) ? std::string(kNoRoutableGid) : "";
   });
   return judge.take();
 }

@@ -76,8 +76,11 @@ class TreeReader {
   HwlocTree tree_;
   std::optional<Error> error_;
   bool has_root_ = false;
-  CpuSet threads_;                  // of PU objects
-  CpuSet in_cores_;                 // of Core objects
+  CpuSet threads_;   // of PU objects
+  CpuSet in_cores_;  // of Core objects
+  Frame place_;      // texts of the sets below, those of the latest root
+  CpuSet place_cpus_;
+  CpuSet place_nodes_;
   std::vector<CpuSet> root_nodes_;  // NUMA nodes near each root of the PCI tree, in its order
   std::set<int> numa_numbers_;
   std::set<std::tuple<PciAddress, uint16_t, uint16_t>> functions_;
@@ -200,8 +203,15 @@ CpuSet TreeReader::parse_wide_set(std::string_view text) {
 void TreeReader::place_root(PciNode& node) {
   for (auto frame = stack_.rbegin(); frame != stack_.rend(); ++frame) {
     if (!frame->cpus.empty()) {
-      node.locality.cpus = parse_wide_set(frame->cpus);
-      root_nodes_.push_back(parse_wide_set(frame->nodes));
+      // Roots at one object come by the thousand in a hostile file.
+      if (frame->cpus != place_.cpus || frame->nodes != place_.nodes) {
+        place_.cpus = frame->cpus;
+        place_.nodes = frame->nodes;
+        place_cpus_ = parse_wide_set(frame->cpus);
+        place_nodes_ = parse_wide_set(frame->nodes);
+      }
+      node.locality.cpus = place_cpus_;
+      root_nodes_.push_back(place_nodes_);
       return;
     }
   }

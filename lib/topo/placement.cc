@@ -73,8 +73,7 @@ void look_at_ports(const Machine& machine, NodePlan& plan) {
   const std::vector<int> usable = usable_ports(plan);
   for (size_t i = 0; i < machine.hcas.size(); ++i) {
     const Hca& hca = machine.hcas[i];
-    const bool is_up = hca.state == PortState::kActive;
-    if (is_up && hca.link == LinkLayer::kEthernet && !hca.gids.empty() && !routable_gid(hca)) {
+    if (plan.ports[i].why == kNoRoutableGid) {
       plan.findings.push_back(
           Finding{concat(port_name(hca), " (RoCE) has no routable GID and is left out"),
                   concat("give its interface", hca.interface.empty() ? "" : " ", hca.interface,
@@ -94,7 +93,7 @@ void look_at_ports(const Machine& machine, NodePlan& plan) {
                                        ? "no HCA: NCCL will use TCP between nodes"
                                        : "no HCA port is usable: NCCL will use TCP "
                                          "between nodes",
-                                   "see `distinit topo`"});
+                                   ""});
     return;
   }
   std::string far;

@@ -20,6 +20,9 @@ struct PortVerdict {
   bool operator==(const PortVerdict&) const = default;
 };
 
+/// Why a RoCE port is not usable of which only link-local GIDs are known.
+constexpr std::string_view kNoRoutableGid = "no routable GID: its interface has no address";
+
 /// hca_filter.cc. One verdict for each of machine.hcas. In this order: not active; on the list of
 /// skipped ones; a virtual function whose physical function is there too (unless there are only
 /// such); no PCI device; not listed by libibverbs; another link layer than the fabric's (InfiniBand

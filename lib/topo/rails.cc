@@ -9,45 +9,43 @@ namespace distinit {
 
 namespace {
 
-/// Lower is nearer: the class, and among the farthest the package.
-int nearness(const PathMatrix& matrix, int gpu, int hca) {
-  const auto row = static_cast<size_t>(gpu);
-  const auto column = static_cast<size_t>(hca);
-  const PathClass path = matrix.paths[row][column];
-  const bool other_package =
-      path == PathClass::kSys && !matrix.same_package.empty() && !matrix.same_package[row][column];
-  return static_cast<int>(path) + (other_package ? 1 : 0);
+PathClass path_of(const PathMatrix& matrix, int gpu, int hca) {
+  return matrix.paths[static_cast<size_t>(gpu)][static_cast<size_t>(hca)];
 }
 
-/// Those of a group's nearest set that no GPU outside the group is nearer to; all of them where
-/// that leaves none.
-std::vector<int> unclaimed(const PathMatrix& matrix, const std::vector<int>& gpus,
-                           const std::vector<int>& group, const std::vector<int>& set) {
+using Groups = std::map<std::vector<int>, std::vector<int>>;  // nearest set to GPUs, in order
+
+/// Those of a group's nearest set that are not another group's nearest, and nearer to it; all of
+/// them where that leaves none.
+std::vector<int> unclaimed(const PathMatrix& matrix, const Groups& groups,
+                           const Groups::value_type& own) {
   std::vector<int> left;
-  for (const int hca : set) {
-    const int own = nearness(matrix, group.front(), hca);
-    const bool claimed = std::any_of(gpus.begin(), gpus.end(), [&](int gpu) {
-      return std::find(group.begin(), group.end(), gpu) == group.end() &&
-             nearness(matrix, gpu, hca) < own;
-    });
+  for (const int hca : own.first) {
+    const PathClass path = path_of(matrix, own.second.front(), hca);
+    const bool claimed =
+        std::any_of(groups.begin(), groups.end(), [&](const Groups::value_type& other) {
+          return std::find(other.first.begin(), other.first.end(), hca) != other.first.end() &&
+                 path_of(matrix, other.second.front(), hca) < path;
+        });
     if (!claimed) {
       left.push_back(hca);
     }
   }
-  return left.empty() ? set : left;
+  return left.empty() ? own.first : left;
 }
 
 }  // namespace
 
 std::vector<int> deal_rails(const PathMatrix& matrix, const std::vector<int>& gpus,
                             const std::vector<int>& candidates) {
-  std::map<std::vector<int>, std::vector<int>> groups;  // nearest set to GPUs, in order
+  Groups groups;
   for (const int gpu : gpus) {
     groups[nearest_hcas(matrix, gpu, candidates)].push_back(gpu);
   }
   std::map<int, int> rail_of;
-  for (const auto& [set, group] : groups) {
-    const std::vector<int> rails = unclaimed(matrix, gpus, group, set);
+  for (const auto& own : groups) {
+    const std::vector<int>& group = own.second;
+    const std::vector<int> rails = unclaimed(matrix, groups, own);
     for (size_t i = 0; i < group.size(); ++i) {
       rail_of[group[i]] = rails.empty() ? -1 : rails[i % rails.size()];
     }
