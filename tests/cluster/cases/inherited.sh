@@ -12,11 +12,11 @@ show="echo \$WHO \$RANK \$WORLD_SIZE \$MASTER_ADDR \$OMP_NUM_THREADS \$DISTINIT_
 [[ $RANK = 0 ]] || exit 0
 echo "outer $RANK $WORLD_SIZE $MASTER_ADDR $OMP_NUM_THREADS $DISTINIT_STEP $DISTINIT_TP_SIZE"
 WHO=plain srun --overlap -N1 -n1 -w n3 bash -c "$show"
-WHO=ours srun --overlap -N1 -n1 -w n3 --distinit bash -c "$show"
-OMP_NUM_THREADS=7 WHO=threads srun --overlap -N1 -n2 -w n3 --distinit bash -c "$show"
+WHO=ours srun --overlap -N1 -n1 -w n3 --distinit=bind=none bash -c "$show"
+OMP_NUM_THREADS=7 WHO=threads srun --overlap -N1 -n2 -w n3 --distinit=bind=none bash -c "$show"
 END
 chmod +x inner.sh'
-run 'salloc -N3 --exclusive srun -N2 --ntasks-per-node=2 -w n[1-2] --distinit=tp2,dp2 ./inner.sh'
+run 'salloc -N3 --exclusive srun -N2 --ntasks-per-node=2 -w n[1-2] --distinit=tp2,dp2,bind=none ./inner.sh'
 expect_status 0
 OUTPUT=$(grep -v '^salloc: ' <<<"$OUTPUT")
 job=$(sed -n 's/^outer .* \([0-9]*\)\.0\.0 2$/\1/p' <<<"$OUTPUT")
