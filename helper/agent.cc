@@ -105,6 +105,7 @@ Status Agent::read_topology() {
     return Ok{};
   }
   waits_for_topology_ = true;
+  prepare_for_discovery();
   // Short of the step's own deadline, which would name ranks that are not missing.
   const milliseconds longest =
       std::min(kTopologyLimit, milliseconds(setup_.rendezvous.options.timeout_s * 500LL));

@@ -183,7 +183,7 @@ std::string format_findings(const std::vector<Finding>& findings, std::string_vi
 
 }  // namespace
 
-std::string format_topo_text(const TopoView& view) {
+std::string format_topo_text(const TopoView& view, bool with_findings) {
   const Machine& machine = view.machine;
   std::string out =
       fmt::format("{}: {}, {}, {}, {}\n\n", machine.source, count(machine.gpus.size(), "GPU"),
@@ -198,6 +198,9 @@ std::string format_topo_text(const TopoView& view) {
   out += format_tasks(view);
   if (!view.plan.ib_hca.empty()) {
     out += concat("\nNCCL_IB_HCA=", view.plan.ib_hca, '\n');
+  }
+  if (!with_findings) {
+    return out;
   }
   const std::string notes =
       format_findings(view.plan.findings, "finding") + format_findings(view.plan.remarks, "remark");

@@ -2,6 +2,7 @@
 #pragma once
 // A machine and the plan of its tasks, and how `distinit topo` shows them.
 
+#include "lib/base/result.h"
 #include "lib/topo/placement.h"
 
 #include <string>
@@ -14,10 +15,15 @@ struct TopoView {
   NodePlan plan;
 };
 
+/// Reads `xml`, or this machine where it is empty, and plans `tasks` on it (0: one for each GPU).
+/// Here the affinity mask and the variables of this process count.
+Result<TopoView> view_machine(const std::string& xml, int tasks);
+
 /// Design section 6; `nearest`, `paths` and tasks' `hcas` name devices, `hcas` has an entry a port.
 std::string format_topo_json(const TopoView& view);
 
-/// The matrix as `nvidia-smi topo -m` has it, the ports, the tasks.
-std::string format_topo_text(const TopoView& view);
+/// The matrix as `nvidia-smi topo -m` has it, the ports, the tasks, and (where wanted) the
+/// findings.
+std::string format_topo_text(const TopoView& view, bool with_findings);
 
 }  // namespace distinit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/text.h"
 #include "lib/topo/hwloc_tree.h"
+#include "lib/topo/load_machine.h"
 #include "lib/topo/readers.h"
 
 #include <optional>
@@ -14,6 +15,9 @@
 namespace distinit {
 
 namespace {
+
+/// Would make hwloc believe in another machine.
+constexpr const char* kMisleading[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_CPUID_PATH"};
 
 /// Sets environment variables (nullopt: removes them) and puts them back. hwloc has no other way to
 /// be told these. A variable that is as wanted is left alone, so that on a running node, where
@@ -94,7 +98,7 @@ Result<std::string> common_root(const SystemRoots& roots) {
 void prepare_environment(EnvironmentGuard& guard, const std::string& root) {
   // hwloc looks at this one once; a value that is put back later is not seen.
   guard.set("HWLOC_HIDE_ERRORS", "2");
-  for (const char* name : {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_CPUID_PATH"}) {
+  for (const char* name : kMisleading) {
     guard.set(name, std::nullopt);
   }
   const bool is_recorded = !root.empty();
@@ -139,6 +143,16 @@ Result<std::string> discover_xml(const std::string& root) {
 }
 
 }  // namespace
+
+void prepare_for_discovery() {
+  setenv("HWLOC_HIDE_ERRORS", "2", 1);
+  for (const char* name : kMisleading) {
+    unsetenv(name);
+  }
+  for (const char* name : {"HWLOC_FSROOT", "HWLOC_THISSYSTEM", "HWLOC_COMPONENTS"}) {
+    unsetenv(name);
+  }
+}
 
 Result<Machine> machine_from_hwloc_xml(const std::string& xml, const std::string& source) {
   DISTINIT_ASSIGN_OR_RETURN(HwlocTree tree, read_hwloc_tree(xml, source));

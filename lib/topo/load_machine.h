@@ -22,6 +22,11 @@ struct SystemRoots {
 /// deeply, hwloc's version 3, a root element of neither kind.
 Result<Machine> load_machine_file(const std::string& path);
 
+/// Sets what hwloc takes from the environment, for good. To be called before there are threads:
+/// where it was not, discover_machine sets it and puts it back, which no other thread may be
+/// reading meanwhile.
+void prepare_for_discovery();
+
 /// The machine this runs on. One hwloc discovery, without the vendors' GPU back ends, which start
 /// their drivers; then HCA ports and their GIDs from sysfs, what libibverbs lists, and NVIDIA's
 /// minor numbers and UUIDs. kTopology error when hwloc itself fails; what is less goes to findings.
