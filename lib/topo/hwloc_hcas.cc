@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/text.h"
 #include "lib/topo/hwloc_tree.h"
+#include "lib/topo/port_texts.h"
 
 #include <charconv>
 #include <map>
@@ -20,32 +21,6 @@ std::string_view info_of(const OsDevice& device, std::string_view name) {
     }
   }
   return {};
-}
-
-/// ibv_port_state; 5 is ACTIVE_DEFER, which carries nothing.
-PortState parse_state(std::string_view text) {
-  switch (parse_number(text.substr(0, text.find_first_not_of("0123456789")), 0, 9).value_or(0)) {
-    case 1:
-    case 5:
-      return PortState::kDown;
-    case 2:
-      return PortState::kInit;
-    case 3:
-      return PortState::kArmed;
-    case 4:
-      return PortState::kActive;
-    default:
-      return PortState::kUnknown;
-  }
-}
-
-/// "0x9a"; 0 and 0xffff are what a port without one has.
-int parse_lid(std::string_view text) {
-  text.remove_prefix(text.starts_with("0x") ? 2 : 0);
-  int lid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lid, 16);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && lid > 0 && lid < 0xffff ? lid : -1;
 }
 
 /// Omni-Path is a fabric controller; its ports say InfiniBand.
@@ -78,7 +53,7 @@ std::optional<int> take_port(std::string_view& name, std::string_view end) {
 void read_port_info(std::string_view name, std::string_view value, std::map<int, Hca>& ports) {
   std::string_view rest = name;
   if (const auto state_port = take_port(rest, "State"); state_port && rest.empty()) {
-    ports[*state_port].state = parse_state(value);
+    ports[*state_port].state = parse_port_state(value);
     return;
   }
   rest = name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: Documentation/ABI/stable/sysfs-class-infiniband of the kernel.
 #include "lib/base/text.h"
+#include "lib/topo/port_texts.h"
 #include "lib/topo/readers.h"
 #include "lib/topo/sysfs.h"
 
@@ -33,40 +34,12 @@ int leading_number(std::string_view text) {
   return number ? static_cast<int>(*number) : -1;
 }
 
-/// "4: ACTIVE". 5 is ACTIVE_DEFER, a port in recovery that nothing can be sent through.
-PortState parse_state(const std::string& text) {
-  switch (leading_number(text)) {
-    case 1:
-    case 5:
-      return PortState::kDown;
-    case 2:
-      return PortState::kInit;
-    case 3:
-      return PortState::kArmed;
-    case 4:
-      return PortState::kActive;
-    default:
-      return PortState::kUnknown;
-  }
-}
-
 /// EFA says "Unknown".
 LinkLayer parse_link(const std::string& text) {
   if (text == "InfiniBand") {
     return LinkLayer::kInfiniBand;
   }
   return text == "Ethernet" ? LinkLayer::kEthernet : LinkLayer::kUnknown;
-}
-
-/// "0x1a"; 0 is a port without one.
-int parse_lid(std::string_view text) {
-  if (text.starts_with("0x")) {
-    text.remove_prefix(2);
-  }
-  int lid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lid, 16);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && lid > 0 && lid <= 0xffff ? lid : -1;
 }
 
 GidType parse_gid_type(const std::string& text) {
@@ -143,7 +116,7 @@ void read_verbs_device(const std::string& folder, const std::string& name, const
   for (const int port : ports) {
     const std::string path = concat(folder, "/ports/", port);
     hca.port = port;
-    hca.state = parse_state(read_small_file(path + "/state"));
+    hca.state = parse_port_state(read_small_file(path + "/state"));
     hca.link = parse_link(read_small_file(path + "/link_layer"));
     hca.rate_gbps = std::max(0, leading_number(read_small_file(path + "/rate")));
     hca.lid = parse_lid(read_small_file(path + "/lid"));

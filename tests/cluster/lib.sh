@@ -118,3 +118,20 @@ no_processes_left() {
     sleep 0.1
   done
 }
+
+# own_cluster NAME: for a case that starts its cluster itself ("# cluster: none"). Commands go to the cluster of
+# that name, $dir is a scratch folder that its users can enter, and both are gone when the case ends.
+own_cluster() {
+  export DISTINIT_CLUSTER=$1
+  dir=$(mktemp -d -t "distinit-$1.XXXXXX")
+  chmod 0755 "$dir"
+  trap _end_own_cluster EXIT
+}
+
+_end_own_cluster() {
+  local status=$?
+  if ((status != 0)); then "$CLUSTER" logs | tail -n 30; fi
+  "$CLUSTER" down
+  rm -rf --one-file-system "$dir"
+  exit "$status"
+}

@@ -9,17 +9,7 @@ if ((${#cpus[@]} < 2)); then
   echo "skipped: this machine has one CPU, and nothing can be shared out"
   exit 0
 fi
-export DISTINIT_CLUSTER=cpus
-dir=$(mktemp -d -t distinit-cpus.XXXXXX)
-finish() {
-  local status=$?
-  if ((status != 0)); then "$CLUSTER" logs | tail -n 30; fi
-  "$CLUSTER" down
-  rm -rf --one-file-system "$dir"
-  exit "$status"
-}
-trap finish EXIT
-chmod 0755 "$dir"
+own_cluster cpus
 "$(dirname "$CLUSTER")/write_topology" "$dir/n1.xml" 2 mlx5_0 mlx5_1 || fail 'no file'
 all=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 # First and second half, as write_topology has them.

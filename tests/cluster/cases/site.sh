@@ -5,19 +5,8 @@
 # What a site adds: defaults in plugstack.conf, a TaskProlog that sets our variables, and a container plugin after
 # ours, whose image has neither our files nor any library. The last two can't undo what the stage applies.
 . "$(dirname "$0")/../lib.sh"
-export DISTINIT_CLUSTER=site
+own_cluster site
 doubles=$(dirname "$CLUSTER")/doubles
-dir=$(mktemp -d -t distinit-site.XXXXXX)
-finish() {
-  local status=$?
-  if ((status != 0)); then "$CLUSTER" logs | tail -n 30; fi
-  "$CLUSTER" down
-  rm -rf --one-file-system "$dir"
-  exit "$status"
-}
-trap finish EXIT
-
-chmod 0755 "$dir"
 mkdir -p "$dir/root/proc" "$dir/root/dev"
 # slurmstepd opens it for the TaskProlog.
 install -m 0666 /dev/null "$dir/root/dev/null"

@@ -4,17 +4,7 @@
 # timeout: 180
 # Every rank on the right GPU, HCA and CPUs, whichever way Slurm grants the GPUs; a topology file per node.
 . "$(dirname "$0")/../lib.sh"
-export DISTINIT_CLUSTER=topology
-dir=$(mktemp -d -t distinit-topology.XXXXXX)
-finish() {
-  local status=$?
-  if ((status != 0)); then "$CLUSTER" logs | tail -n 30; fi
-  "$CLUSTER" down
-  rm -rf --one-file-system "$dir"
-  exit "$status"
-}
-trap finish EXIT
-chmod 0755 "$dir"
+own_cluster topology
 write=$(dirname "$CLUSTER")/write_topology
 "$write" "$dir/n1.xml" 4 mlx5_3 mlx5_1 mlx5_0 mlx5_2 && "$write" "$dir/n2.xml" 4 mlx5_0 mlx5_1 mlx5_2 - || fail 'no files'
 "$CLUSTER" up 2 --gpus 4 --plugstack "required @BUILD@/distinit.so helper=@BUILD@/distinit topology=$dir/%n.xml" ||
