@@ -146,6 +146,9 @@ std::string reason_to_leave(const Machine& machine, const PlacementInput& input,
                    [&mask](const TaskGrant& task) { return task.cpus == mask; })) {
     return "the tasks are bound already";
   }
+  if (input.job_cpus > mask.count()) {
+    return "the tasks are bound to a part of the job's CPUs";
+  }
   const int cores = core_count(machine, mask);
   if (input.job_cpus >= 0 && input.job_cpus < cores) {
     remarks.push_back(Finding{
@@ -158,29 +161,29 @@ std::string reason_to_leave(const Machine& machine, const PlacementInput& input,
   return "";
 }
 
-/// What of the mask each task should have, by its GPUs.
-CpuSet wanted_cpus(const Machine& machine, const TaskPlan& task, const CpuSet& mask,
-                   std::vector<Finding>& findings) {
-  const CpuSet near = near_cpus(machine, task);
-  const CpuSet inside = near & mask;
-  if (!inside.is_empty()) {
-    return inside;
+/// One line for a node, with the first such rank as its example: NCCL says nothing about it.
+void warn_of_far_masks(const Machine& machine, const PlacementInput& input, NodePlan& plan) {
+  for (size_t i = 0; i < plan.tasks.size(); ++i) {
+    const CpuSet near = near_cpus(machine, plan.tasks[i]);
+    const CpuSet& mask = input.tasks[i].cpus;
+    if (!near.is_empty() && !mask.is_empty() && !near.intersects(mask)) {
+      plan.findings.push_back(
+          Finding{concat("local rank ", plan.tasks[i].local_rank, "'s GPU is near CPUs ",
+                         abbreviate(near.format()), ", and it may run on ",
+                         abbreviate(mask.format()), " alone"),
+                  "ask for CPUs near the GPUs: --exclusive, more --cpus-per-task, another "
+                  "--cpu-bind, or Cores= in gres.conf"});
+      return;
+    }
   }
-  if (!near.is_empty()) {
-    findings.push_back(Finding{
-        concat("local rank ", task.local_rank, "'s GPU is near CPUs ", abbreviate(near.format()),
-               ", and its tasks may run on ", abbreviate(mask.format()), " alone"),
-        "ask for CPUs near the GPUs: --exclusive, more --cpus-per-task, or Cores= in gres.conf"});
-  }
-  return mask;
 }
 
 void share_cpus(const Machine& machine, const CpuSet& mask, NodePlan& plan) {
   const std::vector<CpuSet> cores = cores_inside(machine, mask);
   std::map<std::vector<size_t>, Group> by_cores;
-  std::vector<Finding> findings;
   for (size_t i = 0; i < plan.tasks.size(); ++i) {
-    const CpuSet wanted = wanted_cpus(machine, plan.tasks[i], mask, findings);
+    const CpuSet near = near_cpus(machine, plan.tasks[i]) & mask;
+    const CpuSet& wanted = near.is_empty() ? mask : near;
     std::vector<size_t> eligible;
     for (size_t core = 0; core < cores.size(); ++core) {
       if (cores[core].intersects(wanted)) {
@@ -190,10 +193,6 @@ void share_cpus(const Machine& machine, const CpuSet& mask, NodePlan& plan) {
     Group& group = by_cores[eligible];
     group.cores = eligible;
     group.tasks.push_back(i);
-  }
-  // One line for a node, with the first rank as its example.
-  if (!findings.empty()) {
-    plan.findings.push_back(findings.front());
   }
   std::vector<Group> groups;
   for (auto& [eligible, group] : by_cores) {
@@ -234,6 +233,9 @@ void plan_cpus(const Machine& machine, const PlacementInput& input, NodePlan& pl
     if (input.bind.memory) {
       plan.tasks[i].memory_node = memory_node(machine, plan.tasks[i]);
     }
+  }
+  if (input.bind.cpu) {
+    warn_of_far_masks(machine, input, plan);
   }
   if (reason_to_leave(machine, input, plan.remarks).empty()) {
     share_cpus(machine, input.tasks.front().cpus, plan);

@@ -3,7 +3,6 @@
 #include "lib/topo/hwloc_tree.h"
 #include "lib/topo/port_texts.h"
 
-#include <charconv>
 #include <map>
 #include <optional>
 

@@ -76,8 +76,10 @@ struct NodePlan {
 /// 0. Fills gpus and ordinals.
 void plan_gpus(const Machine& machine, const PlacementInput& input, NodePlan& plan);
 
-/// cpu_plan.cc. Whole cores near each task's GPU, inside its mask, disjoint where there are enough,
-/// never empty. Fills cpus, binds_cpus and memory_node.
+/// cpu_plan.cc. Nothing is bound where somebody has done so: masks that differ between tasks, or
+/// are less than the job's CPUs, or the user's --cpu-bind. Else whole cores near each task's GPU,
+/// inside its mask, disjoint where there are enough, never empty. Fills cpus, binds_cpus and
+/// memory_node.
 void plan_cpus(const Machine& machine, const PlacementInput& input, NodePlan& plan);
 
 /// placement.cc. All of it.

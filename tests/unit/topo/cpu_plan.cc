@@ -58,7 +58,13 @@ Test(cpu_plan, a_mask_that_is_far_from_the_gpu_is_shared_as_it_is_and_told) {
   EXPECT_TEXT(plan.tasks[0].cpus.format() + "|" + plan.tasks[1].cpus.format(), "0-1|2-3");
   cr_assert_eq(plan.findings.size(), 1u);
   EXPECT_TEXT(plan.findings[0].what,
-              "local rank 1's GPU is near CPUs 8-15,24-31, and its tasks may run on 0-3 alone");
+              "local rank 1's GPU is near CPUs 8-15,24-31, and it may run on 0-3 alone");
+  // Also where the binding is somebody else's and stays.
+  PlacementInput users = make_tasks(2, "-", "0-3");
+  users.cpus_are_users = true;
+  const NodePlan left = plan_node(machine, users);
+  EXPECT_TEXT(cpus_of(left), "-|-");
+  cr_assert(left.findings == plan.findings);
 }
 
 Test(cpu_plan, one_task_gets_what_is_near_all_of_its_gpus) {
@@ -99,6 +105,11 @@ Test(cpu_plan, what_somebody_else_has_bound_stays) {
   const NodePlan differ = plan_node(machine, input);
   EXPECT_TEXT(cpus_of(differ), "-|-");
   EXPECT_TEXT(differ.tasks[1].cpus.format(), "0-3");
+  input = make_tasks(2, "-", "0-7");
+  input.job_cpus = 32;
+  EXPECT_TEXT(cpus_of(plan_node(machine, input)), "-|-");
+  input.job_cpus = 8;
+  EXPECT_TEXT(cpus_of(plan_node(machine, input)), "0-3|4-7");
   input = make_tasks(2, "-", "0-31");
   input.bind.cpu = false;
   EXPECT_TEXT(cpus_of(plan_node(machine, input)), "-|-");
