@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <ifaddrs.h>
@@ -138,7 +139,7 @@ std::string format_findings(const std::vector<Finding>& findings) {
   return out.empty() ? "no findings\n" : out;
 }
 
-Status examine(const std::string& xml) {
+Status examine(const std::optional<std::string>& xml) {
   const Environment environment(environ);
   DISTINIT_ASSIGN_OR_RETURN(const TopoView view, view_machine(xml, 0));
   const HostFacts host = read_host();
@@ -164,7 +165,7 @@ Status examine(const std::string& xml) {
 }
 
 int run_doctor(int argc, char** argv) {
-  std::string xml;
+  std::optional<std::string> xml;
   CLI::App app(
       "What was found on this host, which settings would win, and what is wrong with them.",
       "distinit doctor");

@@ -8,6 +8,9 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 
+#include <optional>
+#include <string>
+
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +22,7 @@ namespace {
 constexpr int kMostTasks = 4096;
 
 struct Arguments {
-  std::string xml;
+  std::optional<std::string> xml;
   int tasks = 0;  ///< 0: one for each GPU
   bool json = false;
 };

@@ -37,7 +37,11 @@ TaskGrant grant_of(const Machine& machine, bool is_file) {
 
 }  // namespace
 
-Result<TopoView> view_machine(const std::string& xml, int tasks) {
+Result<TopoView> view_machine(const std::optional<std::string>& file, int tasks) {
+  if (file && file->empty()) {
+    return Error{ErrorCode::kUsage, "--xml is empty", "name a file, or leave it out", 0};
+  }
+  const std::string xml = file.value_or("");
   TopoView view;
   std::vector<Finding> found;
   if (xml.empty()) {

@@ -5,6 +5,7 @@
 #include "lib/base/result.h"
 #include "lib/topo/placement.h"
 
+#include <optional>
 #include <string>
 
 namespace distinit {
@@ -15,9 +16,9 @@ struct TopoView {
   NodePlan plan;
 };
 
-/// Reads `xml`, or this machine where it is empty, and plans `tasks` on it (0: one for each GPU).
-/// Here the affinity mask and the variables of this process count.
-Result<TopoView> view_machine(const std::string& xml, int tasks);
+/// Reads `file`, or this machine where there is none, and plans `tasks` on it (0: one for each
+/// GPU). Here the affinity mask and the variables of this process count.
+Result<TopoView> view_machine(const std::optional<std::string>& file, int tasks);
 
 /// Design section 6; `nearest`, `paths` and tasks' `hcas` name devices, `hcas` has an entry a port.
 std::string format_topo_json(const TopoView& view);
