@@ -167,7 +167,7 @@ asan: ## the unit tests with address and undefined behaviour sanitizers
 
 tsan: ## the unit tests of rooms with several threads or processes under the thread sanitizer
 	@$(AGAIN) BUILD=$(BUILD)-tsan LABEL=tsan- CXXFLAGS="-g -O1" CPPFLAGS=-Itests/tsan SANITIZE=-fsanitize=thread \
-	  UNIT_ROOMS="base store rendezvous" run-units
+	  UNIT_ROOMS="base store rendezvous topo" run-units
 
 bench: ## measure the launch and the store (root)
 	@$(NEED_DEPS)

@@ -7,7 +7,7 @@
 #include "helper/agent_setup.h"
 #include "helper/agent_tasks.h"
 #include "helper/node_placement.h"
-#include "helper/topology_loader.h"
+#include "lib/topo/topology_loader.h"
 #include "lib/rendezvous/root.h"
 
 #include <memory>

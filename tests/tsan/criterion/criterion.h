@@ -122,7 +122,14 @@ __attribute__((weak)) int main() {
 #define cr_assert_eq(a, b, ...) cr_assert((a) == (b)__VA_OPT__(, ) __VA_ARGS__)
 #define cr_assert_neq(a, b, ...) cr_assert((a) != (b)__VA_OPT__(, ) __VA_ARGS__)
 #define cr_assert_lt(a, b, ...) cr_assert((a) < (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_expect_not(condition, ...) cr_expect(!(condition)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_expect_eq(a, b, ...) cr_expect((a) == (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_expect_lt(a, b, ...) cr_expect((a) < (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_expect_gt(a, b, ...) cr_expect((a) > (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_expect_geq(a, b, ...) cr_expect((a) >= (b)__VA_OPT__(, ) __VA_ARGS__)
 #define cr_assert_geq(a, b, ...) cr_assert((a) >= (b)__VA_OPT__(, ) __VA_ARGS__)
+#define cr_skip_test(...) cr_skip(__VA_ARGS__)
 #define cr_skip(...)                                                             \
   criterion_stand_in::end_test(criterion_stand_in::kSkipped, __FILE__, __LINE__, \
                                "skipped" __VA_OPT__(, ) __VA_ARGS__)

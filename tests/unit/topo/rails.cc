@@ -12,7 +12,6 @@
 #include <string>
 
 #include <criterion/criterion.h>
-#include <criterion/logging.h>
 #include <stdlib.h>
 
 using namespace distinit;
@@ -181,8 +180,7 @@ Test(rails, are_as_in_public_tables) {
       concat(folder == nullptr ? "../shared/topologies" : folder, "/smi-tables.md");
   const auto text = read_file(path, 1 << 20);
   if (!text) {
-    cr_log_warn("skipped: %s", text.error().what.c_str());
-    return;
+    cr_skip_test("%s", text.error().what.c_str());
   }
   const std::vector<Table> tables = parse_tables(*text);
   cr_assert_geq(tables.size(), 6u);

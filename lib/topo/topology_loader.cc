@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helper/topology_loader.h"
+#include "lib/topo/topology_loader.h"
 
 #include "lib/base/text.h"
 
