@@ -171,7 +171,8 @@ std::string describe_task(const NodePlacement& placement, int local_rank, int ra
       "rank ", rank, ": GPU ", or_none(list_numbers(task->gpus)),
       task->gpus.empty() ? "" : concat(" (", list_gpus(placement.machine, task->gpus), ")"),
       ", HCA ", or_none(list_ports(placement.machine, task->hcas)), ", CPUs ",
-      or_none(task->cpus.format()), task->binds_cpus ? "" : " (as they were)");
+      or_none(task->cpus.format()),
+      task->binds_cpus ? std::string() : concat(" (not bound: ", placement.plan.unbound_why, ")"));
 }
 
 }  // namespace distinit

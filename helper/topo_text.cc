@@ -164,10 +164,11 @@ std::string format_tasks(const TopoView& view) {
       hcas.push_back(port_name(view.machine.hcas[static_cast<size_t>(hca)]));
     }
     rows.push_back({fmt::format("{}", task.local_rank), or_dash(join(gpus, ",")),
-                    or_dash(join(hcas, ",")),
-                    concat(or_dash(task.cpus.format()), task.binds_cpus ? "" : "  (not bound)")});
+                    or_dash(join(hcas, ",")), or_dash(task.cpus.format())});
   }
-  return format_table(rows);
+  return format_table(rows) + (view.plan.unbound_why.empty()
+                                   ? ""
+                                   : concat("CPUs are not bound: ", view.plan.unbound_why, '\n'));
 }
 
 std::string format_findings(const std::vector<Finding>& findings, std::string_view word) {

@@ -237,7 +237,8 @@ void plan_cpus(const Machine& machine, const PlacementInput& input, NodePlan& pl
   if (input.bind.cpu) {
     warn_of_far_masks(machine, input, plan);
   }
-  if (reason_to_leave(machine, input, plan.remarks).empty()) {
+  plan.unbound_why = reason_to_leave(machine, input, plan.remarks);
+  if (plan.unbound_why.empty()) {
     share_cpus(machine, input.tasks.front().cpus, plan);
   }
 }

@@ -65,6 +65,7 @@ struct NodePlan {
   std::vector<std::vector<int>> nearest;  ///< by Machine::gpus: its nearest ports that are up
   PathMatrix matrix;
   std::string ib_hca;             ///< NCCL_IB_HCA's value; empty: leave it
+  std::string unbound_why;        ///< why no task's CPUs are bound; empty where they are
   std::vector<Finding> findings;  ///< what costs speed or fails later
   std::vector<Finding> remarks;   ///< for `topo`, `doctor` and DISTINIT_LOG=info alone
 

@@ -100,11 +100,14 @@ Test(cpu_plan, what_somebody_else_has_bound_stays) {
   PlacementInput input = make_tasks(2, "-", "0-31");
   input.cpus_are_users = true;
   EXPECT_TEXT(cpus_of(plan_node(machine, input)), "-|-");
+  EXPECT_TEXT(plan_node(machine, input).unbound_why, "the user gave --cpu-bind");
   input = make_tasks(2, "-", "0-31");
+  cr_assert(plan_node(machine, input).unbound_why.empty());
   input.tasks[1].cpus = cpus("0-3");
   const NodePlan differ = plan_node(machine, input);
   EXPECT_TEXT(cpus_of(differ), "-|-");
   EXPECT_TEXT(differ.tasks[1].cpus.format(), "0-3");
+  EXPECT_TEXT(differ.unbound_why, "the tasks are bound already");
   input = make_tasks(2, "-", "0-7");
   input.job_cpus = 32;
   EXPECT_TEXT(cpus_of(plan_node(machine, input)), "-|-");
