@@ -3,7 +3,7 @@
 // fit together. Seeds: tests/data/topo.
 //
 //   clang++-14 -std=c++20 -I. -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
-//     tests/fuzz/topology_xml.cc lib/topo/hwloc_*.cc lib/topo/{machine,nccl_xml}.cc \
+//     tests/fuzz/topology_xml.cc lib/topo/hwloc_*.cc lib/topo/{machine,nccl_xml,port_texts}.cc \
 //     lib/topo/{pci_address,xml_check}.cc lib/base/{check,cpu_set,error,fd,text}.cc \
 //     -lhwloc -lexpat -o build/fuzz-topology
 //   build/fuzz-topology -max_total_time=300 -max_len=65536 -rss_limit_mb=1024 -timeout=5 \
