@@ -18,15 +18,19 @@ expect_as_planned 10.20.0.2 dp --nodes n2,n1 --distribution arbitrary
 run "srun -N1 -n2 -w n2 --distinit $report"
 expect_as_planned 127.0.0.1 dp --nodes n2 --tasks-per-node 2
 
-# What can't work says so, soon: a name that was asked for, and ways that have nothing but names (srun can't tell
-# the later components of a het step what it knows).
+# What can't work says so, soon: a name that was asked for, and ways that have nothing but names. Srun starts the
+# components of a het step in threads: the later ones know rank 0's address only when they come late enough to see
+# what the first has learnt. Then the step runs; else it ends in time.
 run 'srun -N2 -n2 --distinit=address=name true'
 expect_status 4
 expect_output_contains "n2 can't reach n1 as n1"
 run "srun -N2 -n2 \$CLUSTER_BUILD/distinit exec --spec timeout=2 -- true >exec 2>&1 & one=\$!
-     srun -N1 -n1 -w n2 --distinit=timeout=2 true : -N1 -n1 -w n1 true >het 2>&1; echo \$?; wait \$one; echo \$?"
-expect_sorted_output 4 4
-for file in exec het; do
+     srun -N1 -n1 -w n2 --distinit=timeout=2 true : -N1 -n1 -w n1 true >het 2>&1; echo het \$?; wait \$one; echo exec \$?"
+expect_output_matches 'exec 4$'
+expect_output_matches 'het [04]'
+unreachable=(exec)
+[[ $OUTPUT == *'het 4'* ]] && unreachable+=(het)
+for file in "${unreachable[@]}"; do
   run "cat $file"
   expect_output_matches "the node of rank 0[, n1]* can't be reached \\(its name has no usable address\\)"
   expect_output_contains 'after 2 s still missing: 1 of 2 nodes'
