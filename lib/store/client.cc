@@ -229,6 +229,21 @@ Status StoreClient::withdraw_wait(const std::vector<std::string>& keys) {
                ETIMEDOUT};
 }
 
+Result<std::vector<std::string>> StoreClient::multi_get(const std::vector<std::string>& keys,
+                                                        Deadline deadline) {
+  DISTINIT_RETURN_IF_ERROR(wait(keys, deadline));
+  DISTINIT_RETURN_IF_ERROR(send(Request{Operation::kMultiGet, keys, {}, 0}, deadline));
+  std::vector<std::string> values;
+  for (const std::string& key : keys) {
+    auto value = receive_text(deadline);
+    if (!value) {
+      return failed(value.error(), key);
+    }
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
 Result<int64_t> StoreClient::add(std::string_view key, int64_t delta, Deadline deadline) {
   DISTINIT_RETURN_IF_ERROR(send(Request{Operation::kAdd, {std::string(key)}, {}, delta}, deadline));
   const auto sum = receive_u64(deadline);

@@ -31,6 +31,10 @@ class StoreClient {
   /// Waits until all keys are there. When the deadline passes the wait is withdrawn, and the
   /// connection is good for more.
   Status wait(const std::vector<std::string>& keys, Deadline deadline);
+  /// Waits until all keys are there; their values in the same order. Two operations, however many
+  /// keys.
+  Result<std::vector<std::string>> multi_get(const std::vector<std::string>& keys,
+                                             Deadline deadline);
   /// The sum. Fails, and closes the connection, where the value is not a number.
   Result<int64_t> add(std::string_view key, int64_t delta, Deadline deadline);
   /// True when all keys are there now.

@@ -54,6 +54,8 @@ Test(client, does_every_operation) {
   cr_assert(*client.add("/n", 5, soon()) == 5 && *client.add("/n", -7, soon()) == -2);
   cr_assert(client.wait({"/k", "/n"}, soon()).has_value());
   cr_assert(*client.check({"/k", "/n"}, soon()) && !*client.check({"/k", "/none"}, soon()));
+  cr_assert(*client.multi_get({"/n", "/k", "/empty", "/k"}, soon()) ==
+            (std::vector<std::string>{"-2", "v", "", "v"}));
   cr_assert(*client.compare_set("/c", "", "x", soon()) == "x");
   cr_assert(*client.compare_set("/c", "y", "z", soon()) == "x");
   cr_assert(*client.num_keys(soon()) == 4);
@@ -99,6 +101,7 @@ Test(client, withdraws_a_wait_that_takes_too_long) {
   StoreClient client = connect_to(server.port());
   expect_error(client.wait({"/late"}, Deadline(milliseconds(60))), "key '/late'", ETIMEDOUT);
   expect_error(client.get("/late", Deadline(milliseconds(60))), "key '/late'", ETIMEDOUT);
+  expect_error(client.multi_get({"/late"}, Deadline(milliseconds(60))), "key '/late'", ETIMEDOUT);
   server.call([](StoreServer& s) { s.data().set("/late", "v"); });
   cr_assert(*client.add("/n", 1, soon()) == 1, "still in step");
   cr_assert(*client.get("/late", soon()) == "v");
