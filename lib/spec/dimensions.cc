@@ -128,6 +128,10 @@ Result<Dimension> parse_dimension(std::string_view item) {
     return spec_error(concat("bad dimension name '", abbreviate(name), "'"),
                       "names are lower-case letters, with '_' only between them");
   }
+  if (name == "world") {
+    return spec_error("'world' can't be a dimension: it is the group of all ranks",
+                      "take another name");
+  }
   const bool sized = !size.empty();
   const auto number = parse_number(size, 1, kLargestDimension);
   if (const std::string_view near = is_known(name) ? "" : one_letter_from(name); !near.empty()) {

@@ -3,6 +3,7 @@
 
 #include "lib/base/nearest.h"
 #include "lib/base/text.h"
+#include "lib/spec/comms_options.h"
 #include "lib/spec/dimensions.h"
 #include "lib/spec/group_names.h"
 #include "lib/spec/placement_options.h"
@@ -15,6 +16,8 @@ namespace distinit {
 namespace {
 
 constexpr int kLongestWait = 86400;
+constexpr uint64_t kSmallestCheck = 65'536;
+constexpr uint64_t kLargestCheck = uint64_t{16} << 30;
 
 struct OptionRule {
   OptionHelp help;
@@ -92,6 +95,23 @@ bool is_bind(std::string_view value) {
   return parse_bind(value).has_value();
 }
 
+bool is_comms(std::string_view value) {
+  return parse_comms(value).has_value();
+}
+
+bool is_check(std::string_view value) {
+  return value == "on" || value == "off" || value == "require";
+}
+
+bool is_check_size(std::string_view value) {
+  const auto size = parse_limit(value);
+  return size && *size >= kSmallestCheck && *size <= kLargestCheck;
+}
+
+bool is_least_bandwidths(std::string_view value) {
+  return parse_least_bandwidths(value).has_value();
+}
+
 bool is_variable_value(std::string_view value) {
   return !value.empty();
 }
@@ -151,6 +171,26 @@ constexpr OptionRule kRules[] = {
       "mlx5_bond_0+mlx5_2:1"},
      is_hca_list,
      "a list of HCAs or ports such as mlx5_bond_0+mlx5_2:1"},
+    {{"comms", "split|ids[+preload]",
+      "communicators by splitting the world's, or by an id each; preload: before main", "ids"},
+     is_comms,
+     "'split', 'ids', 'preload', or one of the first two with '+preload'"},
+    {{"check", "on|off|require", "try every group's communicator before the program starts", "on"},
+     is_check,
+     "'on', 'off' or 'require'"},
+    {{"check.min_busbw", "GBPS|TYPE:GBPS[+…]",
+      "least bus bandwidth of a group, in GB/s, or the check "
+      "fails",
+      "tp:200+dp:40"},
+     is_least_bandwidths,
+     "a number of GB/s, or such as tp:200+dp:40"},
+    {{"check.size", "BYTES", "the check's large all-reduce", "64M"},
+     is_check_size,
+     "a size from 64K to 16G"},
+    {{"check.report", "PATH", "file for the check's report as JSON, on rank 0's node",
+      "/tmp/check.json"},
+     is_report_path,
+     "an absolute path"},
     {{"nccl.NAME", "VALUE", "NCCL_NAME of the programs, '+' for ','; a user's own wins", "3"},
      is_variable_value,
      "a value"},

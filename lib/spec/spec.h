@@ -76,6 +76,27 @@ struct BindOption {
   bool operator==(const BindOption&) const = default;
 };
 
+/// How communicators are brought up.
+struct CommsOption {
+  bool split = true;     ///< by splitting the world's where the library can; else by an id each
+  bool preload = false;  ///< before the program's main
+
+  bool operator==(const CommsOption&) const = default;
+};
+
+/// Whether every group is tried before the program starts; kRequire fails where it can't be.
+enum class CheckMode { kOff, kOn, kRequire };
+
+struct CheckOption {
+  CheckMode mode = CheckMode::kOff;
+  uint64_t size = uint64_t{64} << 20;  ///< bytes of the large all-reduce
+  /// GB/s by group type; "" for all others.
+  std::map<std::string, double, std::less<>> least_bandwidths;
+  std::string report;  ///< path; empty: none
+
+  bool operator==(const CheckOption&) const = default;
+};
+
 /// The options with their types and defaults; times in seconds.
 struct Options {
   int port = 0;          ///< `port=N`: the store's port; 0: reserved ports, else the sequence
@@ -90,7 +111,9 @@ struct Options {
   std::string
       interface;  ///< `interface=NAME`: MASTER_ADDR is that interface's address on rank 0's node
   std::vector<LimitOption> limits;  ///< `limit.nofile=max`, `limit.memlock=BYTES`, …
-  BindOption bind;                  ///< `bind=cpu+hca`, `bind=all`, `bind=none`
+  CommsOption comms;                ///< `comms=ids+preload`
+  CheckOption check;     ///< `check=require`, `check.min_busbw=`, `check.size=`, `check.report=`
+  BindOption bind;       ///< `bind=cpu+hca`, `bind=all`, `bind=none`
   std::string topology;  ///< `topology=PATH`: the machine's XML, absolute; %n is the node's name
   std::vector<std::string> skipped_hcas;  ///< `hca.skip=mlx5_2+mlx5_3:1`: HCAs, or ports of them
   /// `nccl.IB_SL=3`: {"IB_SL", "3"}, by name; a '+' in the value is a ',' here.

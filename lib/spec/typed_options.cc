@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/text.h"
+#include "lib/spec/comms_options.h"
 #include "lib/spec/options.h"
 #include "lib/spec/placement_options.h"
 #include "lib/spec/spec.h"
@@ -47,6 +48,23 @@ void read_placement(const Spec& spec, const OptionReader& reader, Options& optio
   }
 }
 
+void read_comms(const OptionReader& reader, Options& options) {
+  if (const auto comms = parse_comms(reader.text("comms"))) {
+    options.comms = *comms;
+  }
+  const std::string_view mode = reader.text("check");
+  options.check.mode = mode == "require" ? CheckMode::kRequire
+                       : mode == "on"    ? CheckMode::kOn
+                                         : CheckMode::kOff;
+  if (const auto least = parse_least_bandwidths(reader.text("check.min_busbw"))) {
+    options.check.least_bandwidths = *least;
+  }
+  const std::string_view size = reader.text("check.size");
+  options.check.size =
+      size.empty() ? options.check.size : parse_limit(size).value_or(options.check.size);
+  options.check.report = reader.text("check.report");
+}
+
 }  // namespace
 
 Options typed_options(const Spec& spec) {
@@ -76,6 +94,7 @@ Options typed_options(const Spec& spec) {
     }
   }
   read_placement(spec, reader, options);
+  read_comms(reader, options);
   return options;
 }
 

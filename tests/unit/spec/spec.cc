@@ -126,12 +126,21 @@ Test(spec, refuses_what_is_no_item) {
       {"=3", "unknown option '' in '=3'",
        "the options are port, ports, timeout, linger, torch.store, address, address.template, "
        "interface, limit.nofile, limit.memlock, limit.stack, limit.core, groups, expert.ep, "
-       "expert.tp, bind, topology, hca.skip, nccl.NAME"},
+       "expert.tp, bind, topology, hca.skip, comms, check, check.min_busbw, check.size, "
+       "check.report, nccl.NAME"},
   });
   cr_assert(!parse_spec(std::string_view("tp2\0,dp2", 8)).has_value());
   cr_assert(
       error_of(std::string(32, 'a')).what ==
       concat("dimension name '", std::string(32, 'a'), "' has 32 letters, at most 31 are allowed"));
+}
+
+Test(spec, keeps_the_name_of_the_group_of_all_ranks) {
+  expect_refusals({
+      {"world2", "'world' can't be a dimension: it is the group of all ranks", "take another name"},
+      {"tp2,world", "'world' can't be a dimension: it is the group of all ranks",
+       "take another name"},
+  });
 }
 
 Test(spec, refuses_repeated_items) {
@@ -229,6 +238,32 @@ Test(spec, refuses_values_out_of_bounds) {
                            "hca.skip=mlx5_0:x",
                            "hca.skip=:1",
                            "hca.skip=a/b",
+                           "comms=",
+                           "comms=both",
+                           "comms=split+ids",
+                           "comms=preload+preload",
+                           "comms=ids+",
+                           "check=",
+                           "check=yes",
+                           "check.min_busbw=",
+                           "check.min_busbw=0",
+                           "check.min_busbw=-1",
+                           "check.min_busbw=1e3",
+                           "check.min_busbw=1.2345678",
+                           "check.min_busbw=1.",
+                           "check.min_busbw=tp:",
+                           "check.min_busbw=:10",
+                           "check.min_busbw=TP:10",
+                           "check.min_busbw=tp:1+tp:2",
+                           "check.min_busbw=1+2",
+                           "check.min_busbw=1000000",
+                           "check.size=63K",
+                           "check.size=17G",
+                           "check.size=max",
+                           "check.size=",
+                           "check.report=",
+                           "check.report=check.json",
+                           "check.report=/tmp/",
                            "nccl.IB_SL=",
                            "nccl.=1",
                            "nccl.IB-SL=1"}) {
@@ -264,6 +299,20 @@ Test(spec, takes_values_at_their_bounds) {
                            "bind=memory+hca+gpu+cpu",
                            "topology=/x",
                            "topology=/t/%n/%n.xml",
+                           "comms=split",
+                           "comms=ids",
+                           "comms=preload",
+                           "comms=ids+preload",
+                           "comms=preload+split",
+                           "check=on",
+                           "check=off",
+                           "check=require",
+                           "check.min_busbw=100",
+                           "check.min_busbw=0.000001",
+                           "check.min_busbw=12.5+tp-cp:200+world:999999",
+                           "check.size=65536",
+                           "check.size=16G",
+                           "check.report=/r",
                            "hca.skip=mlx5_0",
                            "hca.skip=mlx5_0:1+rocep1s0f0:255",
 
@@ -283,7 +332,7 @@ Test(spec, every_option_has_a_valid_example) {
               std::string(help.key).c_str());
     cr_assert(!help.summary.empty() && !help.value.empty());
   }
-  cr_assert(option_helps().size() == 19);
+  cr_assert(option_helps().size() == 24);
 }
 
 Test(spec, names_the_wrong_part_of_bind) {

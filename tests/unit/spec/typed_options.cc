@@ -53,6 +53,32 @@ Test(typed_options, take_the_options_of_the_nodes_topology) {
   cr_assert(options.nccl == nccl);
 }
 
+Test(typed_options, say_how_communicators_come_up) {
+  const auto comms = [](const char* text) { return typed_options(*parse_spec(text)).comms; };
+  cr_assert(comms("dp") == (CommsOption{true, false}));
+  cr_assert(comms("comms=split") == (CommsOption{true, false}));
+  cr_assert(comms("comms=ids") == (CommsOption{false, false}));
+  cr_assert(comms("comms=preload") == (CommsOption{true, true}));
+  cr_assert(comms("comms=preload+ids") == (CommsOption{false, true}));
+}
+
+Test(typed_options, say_what_the_check_does) {
+  const auto check = [](const char* text) { return typed_options(*parse_spec(text)).check; };
+  cr_assert(check("dp") == CheckOption{});
+  cr_assert(check("dp").mode == CheckMode::kOff && check("dp").size == 64u << 20);
+  cr_assert(check("check=off").mode == CheckMode::kOff);
+  cr_assert(check("check=on").mode == CheckMode::kOn);
+  const CheckOption all = check(
+      "check=require,check.size=128K,check.min_busbw=12.5+tp-cp:200+world:0.25,"
+      "check.report=/tmp/c.json");
+  CheckOption expected;
+  expected.mode = CheckMode::kRequire;
+  expected.size = 131'072;
+  expected.least_bandwidths = {{"", 12.5}, {"tp-cp", 200}, {"world", 0.25}};
+  expected.report = "/tmp/c.json";
+  cr_assert(all == expected);
+}
+
 Test(typed_options, read_limits_with_units) {
   cr_assert(parse_limit("max") == UINT64_MAX);
   cr_assert(parse_limit("4096") == 4096u);
