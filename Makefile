@@ -35,9 +35,10 @@ PLUGIN_LDFLAGS = -shared -static-libstdc++ -static-libgcc -Wl,-z,relro,--as-need
                  -Wl,--version-script=spank/export.map $(LDFLAGS) $(SANITIZE)
 
 # ---- rooms -----------------------------------------------------------------------------------------------
-ROOMS := base spec slurm store launch rendezvous topo env
+ROOMS := base spec slurm store launch rendezvous topo nccl env
 # Libraries that a room needs besides libc and libstdc++; --as-needed drops those that a program does not.
 LIBS_topo := -lhwloc -libverbs -lexpat
+LIBS_nccl := -ldl
 # What each room may use, nearest first (design: arrows run one way). Also the link order.
 USES_base :=
 USES_spec := base
@@ -46,6 +47,7 @@ USES_store := base
 USES_launch := spec base
 USES_rendezvous := store slurm spec base
 USES_topo := base
+USES_nccl := store spec base
 USES_env := slurm spec base
 
 room_lib = $(BUILD)/lib$(1)-room.a
@@ -57,13 +59,13 @@ $(call room_lib,$(1)): $(call objects,$(sort $(wildcard lib/$(1)/*.cc)))
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 
-HELPER_SOURCES := $(filter-out helper/stage%.cc,$(sort $(wildcard helper/*.cc)))
+HELPER_SOURCES := $(filter-out helper/stage%.cc helper/check_main.cc,$(sort $(wildcard helper/*.cc)))
 STAGE_SOURCES := $(sort $(wildcard helper/stage*.cc))
 SPANK_SOURCES := $(filter-out spank/launch_%.cc,$(sort $(wildcard spank/*.cc))) spank/launch_$(SPANK_LAUNCH).cc
-HELPER_ROOMS := $(foreach room,env rendezvous topo launch store slurm spec base,$(call room_lib,$(room)))
+HELPER_ROOMS := $(foreach room,env rendezvous topo nccl launch store slurm spec base,$(call room_lib,$(room)))
 PLUGIN_ROOMS := $(foreach room,launch slurm spec base,$(call room_lib,$(room)))
 
-all: $(BUILD)/distinit $(BUILD)/distinit-stage $(BUILD)/distinit.so
+all: $(BUILD)/distinit $(BUILD)/distinit-stage $(BUILD)/distinit-check $(BUILD)/distinit.so
 
 $(BUILD)/obj/%.o: %.cc config.mk
 	@mkdir -p $(@D)
@@ -77,6 +79,13 @@ $(call objects,spank/hooks.cc): EXTRA_CXXFLAGS = -fvisibility=hidden
 $(BUILD)/distinit: $(call objects,$(HELPER_SOURCES)) $(HELPER_ROOMS)
 	@echo "  LD  $@"
 	$(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(HELPER_ROOMS) -lfmt -lsodium $(LIBS_topo)
+
+# A process of its own beside the program, maybe inside a container: nothing but libc is needed there, and
+# what it opens by dlopen.
+CHECK_ROOMS := $(foreach room,nccl store spec base,$(call room_lib,$(room)))
+$(BUILD)/distinit-check: $(call objects,helper/check_main.cc) $(CHECK_ROOMS)
+	@echo "  LD  $@"
+	$(Q)$(CXX) $(ALL_LDFLAGS) -static-libstdc++ -static-libgcc -o $@ $(filter %.o,$^) $(CHECK_ROOMS) $(LIBS_nccl) -lpthread
 
 # Static: it runs inside containers that have neither our files nor our libc. Never sanitized: asan has no
 # static runtime.
@@ -192,7 +201,7 @@ MAN_PAGES := $(wildcard man/*.[1378])
 install: all ## install to $(DESTDIR)$(PREFIX); the plugin is not enabled
 	$(Q)install -d $(addprefix $(DESTDIR),$(LIBEXEC) $(PREFIX)/bin $(SLURM_PLUGINDIR) $(DOC) \
 	  $(SHARE)/plugstack.conf.d $(SHARE)/slurm-conf)
-	$(Q)install -m 755 $(BUILD)/distinit $(BUILD)/distinit-stage $(DESTDIR)$(LIBEXEC)
+	$(Q)install -m 755 $(BUILD)/distinit $(BUILD)/distinit-stage $(BUILD)/distinit-check $(DESTDIR)$(LIBEXEC)
 	$(Q)ln -sfn ../libexec/distinit/distinit $(DESTDIR)$(PREFIX)/bin/distinit
 	$(Q)install -m 644 $(BUILD)/distinit.so $(DESTDIR)$(SLURM_PLUGINDIR)
 	$(Q)echo "required distinit.so helper=$(LIBEXEC)/distinit" >$(DESTDIR)$(SHARE)/plugstack.conf.d/distinit.conf
