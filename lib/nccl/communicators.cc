@@ -2,6 +2,7 @@
 #include "lib/nccl/communicators.h"
 
 #include "lib/base/text.h"
+#include "lib/nccl/id_exchange.h"
 
 #include <algorithm>
 #include <thread>
@@ -19,7 +20,6 @@ constexpr milliseconds kBetweenLooks{250};
 /// What the others may take to tell why they failed, when our library only says that a peer is
 /// gone.
 constexpr milliseconds kOthersReason{1000};
-constexpr size_t kMostRanks = 16;
 
 NcclConfig nonblocking() {
   NcclConfig config;
@@ -32,19 +32,6 @@ double seconds_since(Clock::time_point begin) {
 }
 
 }  // namespace
-
-std::string describe_group(const Membership& group) {
-  if (group.name == kWorldGroup) {
-    return concat("the world's group (", group.ranks.size(), " ranks)");
-  }
-  std::vector<std::string> ranks;
-  for (size_t i = 0; i < group.ranks.size() && i < kMostRanks; ++i) {
-    ranks.push_back(concat(group.ranks[i]));
-  }
-  return concat(group.name, " group ", group.index,
-                group.ranks.size() == 1 ? " (rank " : " (ranks ", join(ranks, ","),
-                group.ranks.size() > kMostRanks ? ",…)" : ")");
-}
 
 Communicators::~Communicators() {
   abort();
@@ -78,7 +65,7 @@ std::optional<BringUpFailure> Communicators::bring_up(Deadline deadline) {
   for (Membership& group : groups_of_rank(setup_.identity.mesh, setup_.identity.rank)) {
     groups_.push_back(GroupComm{std::move(group), nullptr, 0});
   }
-  auto failure = exchange_ids(deadline);
+  auto failure = take_ids(deadline);
   for (GroupComm& group : groups_) {
     if (failure) {
       break;
@@ -94,62 +81,21 @@ std::optional<BringUpFailure> Communicators::bring_up(Deadline deadline) {
   return failure;
 }
 
-int Communicators::roots_of(const Membership& group) const {
-  return root_count(static_cast<int>(group.ranks.size()), setup_.library.can_scale());
-}
-
-// All ids are made and published before the first is used, so that a rank waits for the slowest
-// maker once, with two operations.
-std::optional<BringUpFailure> Communicators::exchange_ids(Deadline deadline) {
-  const size_t count = by_split_ ? 1 : groups_.size();
-  std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    const Membership& group = groups_[i].group;
-    const int roots = roots_of(group);
-    const std::string base = concat(group.name, '/', group.index, "/id/");
-    const int own = root_made_by(group.position, static_cast<int>(group.ranks.size()), roots);
-    if (own >= 0) {
-      IdRecord record{setup_.library.version, setup_.library.path, setup_.identity.who(), {}};
-      if (const int code = setup_.library.api.get_unique_id(&record.id); code != kNcclSuccess) {
-        return nccl_failed(groups_[i], "ncclGetUniqueId", code, nullptr);
-      }
-      const auto done = meeting_->publish(concat(base, own), encode_id_record(record), deadline);
-      if (!done) {
-        return failed(with_context(done.error(), setup_.identity.who()));
-      }
-    }
-    for (int root = 0; root < roots; ++root) {
-      names.push_back(concat(base, root));
-    }
+std::optional<BringUpFailure> Communicators::take_ids(Deadline deadline) {
+  std::vector<Membership> groups;
+  for (const GroupComm& each : groups_) {
+    groups.push_back(each.group);
   }
-  const auto records = meeting_->fetch(names, deadline);
-  if (!records) {
-    if (auto other = meeting_->failure()) {
-      return BringUpFailure{Error{ErrorCode::kCommunicator, std::move(*other), {}, 0}, true, false};
-    }
-    return failed(with_context(records.error(), setup_.identity.who()));
+  groups.resize(by_split_ ? 1 : groups.size());
+  auto ids = exchange_ids(*meeting_, setup_.library, setup_.identity, groups, deadline);
+  if (ids) {
+    ids_ = std::move(*ids);
+    return std::nullopt;
   }
-  size_t next = 0;
-  for (size_t i = 0; i < count; ++i) {
-    ids_.emplace_back();
-    for (int root = 0; root < roots_of(groups_[i].group); ++root) {
-      const auto record = decode_id_record((*records)[next++]);
-      if (!record) {
-        return failed(with_context(record.error(), describe_group(groups_[i].group)));
-      }
-      if (record->version != setup_.library.version) {
-        return failed(Error{
-            ErrorCode::kCommunicator,
-            concat(describe_group(groups_[i].group), ": ", setup_.identity.who(), " has NCCL ",
-                   format_nccl_version(setup_.library.version), " (", setup_.library.path, "), ",
-                   record->maker, " has NCCL ", format_nccl_version(record->version), " (",
-                   record->library, ")"),
-            "all ranks need the same: DISTINIT_NCCL_LIBRARY=PATH or LD_LIBRARY_PATH names it", 0});
-      }
-      ids_.back().push_back(record->id);
-    }
+  if (auto other = meeting_->failure()) {
+    return BringUpFailure{Error{ErrorCode::kCommunicator, std::move(*other), {}, 0}, true, false};
   }
-  return std::nullopt;
+  return failed(ids.error());
 }
 
 std::optional<BringUpFailure> Communicators::start_group(GroupComm& group, Deadline deadline) {
@@ -279,13 +225,10 @@ BringUpFailure Communicators::nccl_failed(const GroupComm& group, std::string_vi
       return std::move(*other);
     }
   }
-  const char* last = api.get_last_error == nullptr ? nullptr : api.get_last_error(comm);
-  const std::string_view more = last == nullptr ? "" : last;
   Error error{
       ErrorCode::kCommunicator,
-      concat(describe_group(group.group), ": ", setup_.identity.who(), ": ", doing,
-             " failed: ", std::string_view(api.get_error_string(code)), " (", code, ")",
-             more.empty() ? "" : ": ", abbreviate(more, 300)),
+      concat(describe_group(group.group), ": ", setup_.identity.who(), ": ",
+             nccl_call_failed(api, doing, code, comm)),
       setup_.identity.gpu_pci.empty() && setup_.identity.hcas.empty()
           ? std::string("NCCL_DEBUG=INFO says more")
           : concat("look at GPU ", setup_.identity.gpu_pci.empty() ? "?" : setup_.identity.gpu_pci,

@@ -77,7 +77,7 @@ class Communicators {
   void abort();
 
  private:
-  std::optional<BringUpFailure> exchange_ids(Deadline deadline);
+  std::optional<BringUpFailure> take_ids(Deadline deadline);
   std::optional<BringUpFailure> start_group(GroupComm& group, Deadline deadline);
   std::optional<BringUpFailure> split_group(GroupComm& group, Deadline deadline);
   std::optional<BringUpFailure> poll(const GroupComm& group, std::string_view doing,
@@ -89,7 +89,6 @@ class Communicators {
   BringUpFailure nccl_failed(const GroupComm& group, std::string_view doing, int code,
                              NcclComm comm);
   BringUpFailure too_late(const GroupComm& group, std::string_view doing);
-  int roots_of(const Membership& group) const;
 
   Setup setup_;
   std::string unable_;
@@ -99,8 +98,5 @@ class Communicators {
   bool by_split_ = false;
   int step_ = 0;
 };
-
-/// "tp group 1 (ranks 2,3)", the list cut where it is long.
-std::string describe_group(const Membership& group);
 
 }  // namespace distinit

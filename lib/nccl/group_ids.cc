@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/nccl/group_ids.h"
 
+#include "lib/base/text.h"
 #include "lib/base/wire.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace distinit {
 namespace {
 
 constexpr int kRanksPerRoot = 256;
+constexpr size_t kMostRanks = 16;
 
 }  // namespace
 
@@ -28,6 +30,19 @@ std::vector<Membership> groups_of_rank(const Mesh& mesh, int rank) {
     groups.push_back(membership(type, rank));
   }
   return groups;
+}
+
+std::string describe_group(const Membership& group) {
+  if (group.name == kWorldGroup) {
+    return concat("the world's group (", group.ranks.size(), " ranks)");
+  }
+  std::vector<std::string> ranks;
+  for (size_t i = 0; i < group.ranks.size() && i < kMostRanks; ++i) {
+    ranks.push_back(concat(group.ranks[i]));
+  }
+  return concat(group.name, " group ", group.index,
+                group.ranks.size() == 1 ? " (rank " : " (ranks ", join(ranks, ","),
+                group.ranks.size() > kMostRanks ? ",…)" : ")");
 }
 
 int root_count(int size, bool can_scale) {

@@ -20,6 +20,9 @@ constexpr std::string_view kWorldGroup = "world";
 /// waits in one waits only for ranks that are still at an earlier type.
 std::vector<Membership> groups_of_rank(const Mesh& mesh, int rank);
 
+/// "tp group 1 (ranks 2,3)", the list cut where it is long; "the world's group (8 ranks)".
+std::string describe_group(const Membership& group);
+
 /// Roots that a group of `size` ranks has: one up to 256 ranks, then one per 256, where the library
 /// has ncclCommInitRankScalable.
 int root_count(int size, bool can_scale);

@@ -118,6 +118,13 @@ std::string format_nccl_version(int version) {
                          : concat(version / 10000, '.', version / 100 % 100, '.', version % 100);
 }
 
+std::string nccl_call_failed(const NcclApi& api, std::string_view call, int code, NcclComm comm) {
+  const char* last = api.get_last_error == nullptr ? nullptr : api.get_last_error(comm);
+  const std::string_view more = last == nullptr ? "" : last;
+  return concat(call, " failed: ", std::string_view(api.get_error_string(code)), " (", code, ")",
+                more.empty() ? "" : ": ", abbreviate(more, 300));
+}
+
 std::vector<std::string> nccl_candidates(const Environment& environment) {
   const std::string named = environment.get_or("DISTINIT_NCCL_LIBRARY", "");
   if (!named.empty()) {

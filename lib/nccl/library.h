@@ -8,6 +8,7 @@
 #include "lib/nccl/api.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace distinit {
@@ -26,6 +27,9 @@ struct NcclLibrary {
   bool can_split() const { return can_config() && api.comm_split != nullptr; }
   bool can_scale() const { return api.comm_init_rank_scalable != nullptr; }
 };
+
+/// "CALL failed: unhandled system error (2): socketStartConnect …": NCCL's own words on `code`.
+std::string nccl_call_failed(const NcclApi& api, std::string_view call, int code, NcclComm comm);
 
 /// What is handed to dlopen, in order: DISTINIT_NCCL_LIBRARY alone where it is set; else
 /// libnccl.so.2 as LD_LIBRARY_PATH has it, the one that the Python environment of VIRTUAL_ENV or
